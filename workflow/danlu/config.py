@@ -1,0 +1,215 @@
+"""The experiment as typed, frozen models: the only definition of what can be set.
+
+The JSON schema (config/schema.json) is generated from these models, and every value
+that they ask for stands in config/config.yaml; a model has no default of its own, so
+that a resolved experiment says everything that made the run.
+
+What a single section can tell wrong is refused by that section; what only two sections
+together can tell (the target, the layout, the batch) is refused by `Experiment`.
+`danlu.experiments` reads the files and turns the faults into messages.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from danlu import targets
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class Section(BaseModel):
+    """A part of the experiment: immutable, with no unknown keys and no silent conversion."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    def canonical(self) -> str:
+        """The section as JSON, the same text for the same settings (keys sorted)."""
+        return json.dumps(
+            self.model_dump(mode="json"),
+            sort_keys=True,
+            ensure_ascii=False,
+            separators=(",", ":"),
+        )
+
+
+class Dedup(Section):
+    near: bool = Field(description="Drop near duplicates too; exact ones always go.")
+    threshold: Annotated[float, Field(gt=0, le=1)] = Field(
+        description="Jaccard similarity of the shingle sets from which a document is a near copy."
+    )
+    word_ngram: Count = Field(description="Words in a shingle of text that is not Chinese.")
+    character_ngram: Count = Field(description="Characters in a shingle of Chinese text.")
+    bands: Count = Field(description="Bands of the locality-sensitive hash.")
+    rows: Count = Field(description="Signature rows in a band; permutations = bands x rows.")
+
+
+class Filter(Section):
+    min_characters: Annotated[int, Field(ge=0)] = Field(
+        description="A document with fewer characters is dropped as too short."
+    )
+    max_garbled_share: Share = Field(
+        description="Allowed share of U+FFFD, control and private-use characters."
+    )
+    max_punctuation_share: Share = Field(
+        description="Allowed share of characters that are neither letters, digits nor blanks."
+    )
+    max_top_ngram_share: Share = Field(
+        description="Allowed share of characters inside the most frequent n-gram "
+        "(4 words, or 8 Chinese characters)."
+    )
+
+
+class Corpus(Section):
+    text_column: str = Field(min_length=1, description="The column that holds the text.")
+    language_column: str | None = Field(
+        description="The column that holds the language; null: detected per document."
+    )
+    max_rejected_share: Share = Field(
+        description="More unreadable lines than this share stop the run."
+    )
+    fix_mojibake: bool = Field(description="Repair text decoded with the wrong character set.")
+    dedup: Dedup
+    filter: Filter
+    heldout_share: Annotated[float, Field(gt=0, lt=1)] = Field(
+        description="Share of documents that no training ever sees."
+    )
+
+
+class Tokenizer(Section):
+    kind: Literal["bpe", "characters", "file"] = Field(
+        description="Byte-level BPE trained on the train split, single characters, "
+        "or an existing tokenizer.json."
+    )
+    file: str | None = Field(description="Path of the tokenizer.json when kind is file.")
+    min_frequency: Count = Field(description="A pair or character rarer than this is not learnt.")
+    end_of_document_token: str = Field(min_length=1)
+    padding_token: str = Field(min_length=1)
+    begin_token: str = Field(min_length=1)
+
+
+class Records(Section):
+    seq_length: Annotated[int, Field(ge=8)] = Field(description="Tokens in a row.")
+    packing: Literal["concat", "best_fit"] = Field(
+        description="concat: documents one after the other, cut at the row's end; "
+        "best_fit: documents that fit are kept whole."
+    )
+    begin_of_document: bool = Field(description="Put the begin token before each document.")
+    rows_per_file: Count = Field(description="Rows in one MindRecord file.")
+
+
+class Model(Section):
+    architecture: Literal["qwen3", "llama"] = Field(
+        description="qwen3: MindFormers' mcore path; llama: its legacy path."
+    )
+    vocab_size: Annotated[int, Field(ge=16)]
+    hidden_size: Count
+    intermediate_size: Count
+    num_hidden_layers: Count
+    num_attention_heads: Count
+    num_key_value_heads: Count
+    head_dim: Count
+    max_position_embeddings: Count
+    rms_norm_eps: Annotated[float, Field(gt=0)]
+    rope_theta: Annotated[float, Field(gt=0)]
+    tie_word_embeddings: bool
+    initializer_range: Annotated[float, Field(gt=0)]
+    hidden_dropout: Annotated[float, Field(ge=0, lt=1)]
+    attention_dropout: Annotated[float, Field(ge=0, lt=1)]
+
+
+class Training(Section):
+    total_steps: Count = Field(description="Optimizer steps of the whole run.")
+    global_batch_size: Count = Field(description="Rows in one optimizer step, over all devices.")
+    micro_batch_size: Count = Field(description="Rows that one device computes at a time.")
+    gradient_accumulation_steps: Count
+    learning_rate: Annotated[float, Field(gt=0)] = Field(description="Peak learning rate.")
+    min_learning_rate: Annotated[float, Field(ge=0)] = Field(description="At the last step.")
+    warmup_steps: Annotated[int, Field(ge=0)] = Field(
+        description="Linear warmup; step 1 trains at learning_rate / warmup_steps, never at 0."
+    )
+    weight_decay: Annotated[float, Field(ge=0)]
+    adam_beta1: Annotated[float, Field(ge=0, lt=1)]
+    adam_beta2: Annotated[float, Field(ge=0, lt=1)]
+    adam_epsilon: Annotated[float, Field(gt=0)]
+    max_grad_norm: Annotated[float, Field(gt=0)]
+    precision: Literal["fp32", "fp16", "bf16"]
+    recompute: bool
+    flash_attention: bool
+    sink_mode: bool
+    shuffle: bool
+    save_interval_steps: Count = Field(description="A checkpoint every so many steps.")
+    keep_checkpoints: Count = Field(description="Older checkpoints are deleted.")
+    bit_identical: bool = Field(
+        description="Promise that a rerun gives the same bits; settings that cannot are refused."
+    )
+
+
+class Parallel(Section):
+    devices: Count = Field(description="Workers in all, one a device.")
+    data_parallel: Count
+    model_parallel: Count
+    pipeline_stage: Count
+    micro_batch_num: Count = Field(description="Micro batches in flight in a pipeline.")
+    optimizer_parallel: bool = Field(
+        description="Shard the optimizer state over the data-parallel ranks."
+    )
+    sequence_parallel: bool
+
+
+class Weights(Section):
+    prompts: tuple[str, ...] = Field(
+        min_length=2,
+        description="Fixed prompts whose logits are stored at the end of training, "
+        "and that conversion and export must reproduce.",
+    )
+    tolerance: Annotated[float, Field(gt=0)] = Field(
+        description="Largest allowed absolute difference of logits after conversion."
+    )
+
+
+class Export(Section):
+    tolerance: Annotated[float, Field(gt=0)] = Field(
+        description="Largest allowed absolute difference of fp32 ONNX logits."
+    )
+    int8: bool = Field(description="Also write an int8 variant with its divergence from fp32.")
+
+
+class Evaluation(Section):
+    max_documents: Count = Field(description="Held-out documents scored per language.")
+    prompts: tuple[str, ...] = Field(description="Prompts that are continued in samples.md.")
+    max_new_tokens: Count
+    temperature: Annotated[float, Field(gt=0)]
+    top_p: Annotated[float, Field(gt=0, le=1)]
+    sets: tuple[str, ...] = Field(
+        description="Evaluation sets: JSONL files with prompt and reference."
+    )
+
+
+class Experiment(Section):
+    """All that makes a run, resolved: defaults and what the experiment changes."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")
+    target: Literal["cpu", "ascend"]
+    seed: Annotated[int, Field(ge=0, lt=2**31)]
+    corpus: Corpus
+    tokenizer: Tokenizer
+    records: Records
+    model: Model
+    training: Training
+    parallel: Parallel
+    weights: Weights
+    export: Export
+    evaluation: Evaluation
+
+    def conflicts(self, npu: int | None = None) -> list[tuple[str, str, str]]:
+        """What the sections contradict each other in, or the target cannot honour.
+
+        npu: the NPUs that the profile grants; None where that is not known.
+        Returns (key, found, allowed) for each; empty where all is well.
+        """
+        return targets.conflicts(self, npu)

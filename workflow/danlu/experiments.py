@@ -1,0 +1,253 @@
+"""From config/*.yaml to resolved experiments, with every fault reported at once.
+
+config/config.yaml holds `defaults` (every value) and which experiments run;
+config/experiments/NAME.yaml holds only what differs. An archived experiment.yaml, which
+holds every value, is read the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from danlu.config import Experiment
+
+
+class ConfigurationError(Exception):
+    """Faults in the configuration, one a line, each with file, key, found and allowed."""
+
+    def __init__(self, faults: list[str]):
+        super().__init__("\n".join(faults))
+        self.faults = faults
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One mapping of settings and where it came from."""
+
+    source: str
+    values: Mapping[str, Any]
+    lines: Mapping[tuple[str, ...], int]
+
+    def has(self, path: tuple[str, ...]) -> bool:
+        """Whether this layer sets the key, or any key above or below it."""
+        node: Any = self.values
+        for part in path:
+            if not isinstance(node, Mapping):
+                return True
+            if part not in node:
+                return False
+            node = node[part]
+        return True
+
+    def where(self, path: tuple[str, ...]) -> str:
+        """`file:line` of the key, or of the nearest key above it, or just the file."""
+        for end in range(len(path), 0, -1):
+            if path[:end] in self.lines:
+                return f"{self.source}:{self.lines[path[:end]]}"
+        return self.source
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML without silent surprises: a key that stands twice is a fault."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if key in seen:
+                raise ConfigurationError(
+                    [
+                        f"{key_node.start_mark.name}:{key_node.start_mark.line + 1}: "
+                        f"{key} stands twice; keep one"
+                    ]
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+def read_layer(path: Path, inside: str | None = None) -> Layer:
+    """A YAML file as a layer; inside: the top-level key whose mapping is meant.
+
+    Raises ConfigurationError where the file cannot be read, is not YAML, or is no mapping.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError([f"{path}: cannot be read: {error}"]) from error
+    stream = _Loader(text)
+    stream.name = str(path)
+    try:
+        node = stream.get_single_node()
+        values = stream.construct_document(node) if node is not None else {}
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f":{mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or str(error)
+        raise ConfigurationError([f"{path}{line}: not valid YAML: {problem}"]) from error
+    finally:
+        stream.dispose()
+    if not isinstance(values, Mapping):
+        raise ConfigurationError([f"{path}: found {_show(values)}; allowed: a mapping of settings"])
+    lines = _lines(node) if node is not None else {}
+    if inside is not None:
+        values = values.get(inside) or {}
+        lines = {key[1:]: line for key, line in lines.items() if key[:1] == (inside,)}
+    return Layer(str(path), values, lines)
+
+
+def _lines(node: yaml.Node, above: tuple[str, ...] = ()) -> dict[tuple[str, ...], int]:
+    found: dict[tuple[str, ...], int] = {}
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            path = (*above, str(key.value))
+            found[path] = key.start_mark.line + 1
+            found |= _lines(value, path)
+    return found
+
+
+def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Both mappings as one, key by key; where both set a value, the one above wins."""
+    merged = dict(below)
+    for key, value in above.items():
+        if isinstance(value, Mapping) and isinstance(merged.get(key), Mapping):
+            merged[key] = merge(merged[key], value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def resolve(
+    name: str,
+    config: Path,
+    target: str,
+    npu: int | None = None,
+) -> Experiment:
+    """The experiment NAME of config/experiments, laid over the defaults of config.yaml.
+
+    config: path of config.yaml; experiments/ stands beside it.
+    npu: the NPUs that the profile grants, None where nothing is known of it.
+    Raises ConfigurationError with all faults.
+    """
+    overlay = config.parent / "experiments" / f"{name}.yaml"
+    if not overlay.is_file():
+        known = sorted(p.stem for p in overlay.parent.glob("*.yaml"))
+        raise ConfigurationError(
+            [f"{config}: experiments: found {name}; allowed: {', '.join(known) or 'none there'}"]
+        )
+    return build(name, [read_layer(config, "defaults"), read_layer(overlay)], target, npu)
+
+
+def read_resolved(path: Path) -> Experiment:
+    """An archived experiment.yaml, which holds every value."""
+    layer = read_layer(path)
+    name, target = layer.values.get("name"), layer.values.get("target")
+    return build(str(name), [layer], str(target), None)
+
+
+def build(name: str, layers: list[Layer], target: str, npu: int | None) -> Experiment:
+    """Merge layers (lowest first), validate, and refuse what the target cannot honour."""
+    values: dict[str, Any] = {}
+    for layer in layers:
+        values = merge(values, layer.values)
+    values = merge(values, {"name": name, "target": target})
+    try:
+        experiment = Experiment.model_validate(_tuples(values))
+    except ValidationError as error:
+        raise ConfigurationError([_fault(layers, e) for e in error.errors()]) from error
+    faults = [
+        f"{_source(layers, tuple(key.split('.')))}: {key}: found {found}; allowed: {allowed}"
+        for key, found, allowed in experiment.conflicts(npu)
+    ]
+    if faults:
+        raise ConfigurationError(faults)
+    return experiment
+
+
+def dump(experiment: Experiment) -> str:
+    """The resolved experiment as YAML that `read_resolved` reads back to the same."""
+    return yaml.safe_dump(
+        experiment.model_dump(mode="json"), sort_keys=False, allow_unicode=True, width=100
+    )
+
+
+def flatten(experiment: Experiment) -> dict[str, Any]:
+    """Every setting under its dotted key, e.g. {"training.learning_rate": 0.003}."""
+
+    def walk(node: Any, above: str) -> dict[str, Any]:
+        if not isinstance(node, Mapping):
+            return {above: node}
+        return {
+            key: value
+            for part, child in node.items()
+            for key, value in walk(child, f"{above}.{part}" if above else part).items()
+        }
+
+    return walk(experiment.model_dump(mode="json"), "")
+
+
+def _tuples(node: Any) -> Any:
+    """Lists as tuples: frozen models hold tuples, and strict validation converts nothing."""
+    if isinstance(node, Mapping):
+        return {key: _tuples(value) for key, value in node.items()}
+    if isinstance(node, list):
+        return tuple(_tuples(item) for item in node)
+    return node
+
+
+def _source(layers: list[Layer], path: tuple[str, ...]) -> str:
+    for layer in reversed(layers):
+        if layer.has(path):
+            return layer.where(path)
+    return layers[-1].where(path)
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, str):
+        return f"{value!r} (text)"
+    if isinstance(value, bool):
+        return f"{str(value).lower()} (true or false)"
+    if value is None:
+        return "null"
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, list | tuple):
+        return f"a list of {len(value)}"
+    return str(value)
+
+
+def _fault(layers: list[Layer], error: dict[str, Any]) -> str:
+    path = tuple(str(part) for part in error["loc"])
+    key = ".".join(path)
+    where = _source(layers, path)
+    if error["type"] == "extra_forbidden":
+        return f"{where}: {key}: unknown key; allowed: {_siblings(path)}"
+    if error["type"] == "missing":
+        return f"{where}: {key}: missing; allowed: {_describe(error)}"
+    hint = ""
+    if isinstance(error["input"], str) and error["type"] in ("float_type", "int_type"):
+        try:
+            float(error["input"])
+            hint = " (YAML reads 1e-4 as text: write 1.0e-4)"
+        except ValueError:
+            pass
+    return f"{where}: {key}: found {_show(error['input'])}; allowed: {_describe(error)}{hint}"
+
+
+def _describe(error: dict[str, Any]) -> str:
+    text = error["msg"]
+    for start in ("Input should be ", "Value should be ", "String should "):
+        text = text.removeprefix(start)
+    return "a value; every setting is given, in defaults" if error["type"] == "missing" else text
+
+
+def _siblings(path: tuple[str, ...]) -> str:
+    model: Any = Experiment
+    for part in path[:-1]:
+        model = model.model_fields[part].annotation
+    return ", ".join(model.model_fields)

@@ -1,0 +1,81 @@
+"""Write aside, publish by rename: a killed stage leaves nothing that looks finished."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+
+@contextlib.contextmanager
+def folder(target: Path) -> Iterator[Path]:
+    """A temporary sibling that becomes `target` when the block ends without an error.
+
+    What stood at `target` is replaced as a whole; on an error it stays as it was.
+    """
+    target = Path(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        yield aside
+        for path in sorted(aside.rglob("*")):
+            if path.is_file():
+                _sync(path)
+        aside.chmod(0o755)
+        if target.is_dir():
+            old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
+            os.rename(target, old / "it")
+            os.rename(aside, target)
+            shutil.rmtree(old)
+        else:
+            os.rename(aside, target)
+        _sync(target.parent)
+    finally:
+        if aside.exists():
+            shutil.rmtree(aside)
+
+
+@contextlib.contextmanager
+def file(target: Path) -> Iterator[Path]:
+    """A temporary sibling path that becomes `target` when the block ends without an error."""
+    target = Path(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    aside = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        yield aside
+        _sync(aside)
+        os.replace(aside, target)
+        _sync(target.parent)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def text(target: Path, content: str) -> None:
+    """Write a text file whole or not at all."""
+    with file(target) as aside:
+        aside.write_text(content, encoding="utf-8")
+
+
+def json_file(target: Path, value: Any) -> None:
+    """Write JSON for people and diffs: two blanks, keys in the given order, final newline."""
+    text(target, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+
+def sha256(path: Path) -> str:
+    """The sha256 of a file's bytes, as hexadecimal digits."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,264 @@
+"""What each target cannot do, and what the sections of an experiment contradict each other in.
+
+Each rule is a line of facts about MindSpore 2.9 and MindFormers 1.9: what is listed for the
+CPU has no kernel there, or is changed silently by the framework; see docs/targets.md.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from danlu.config import Experiment
+
+Conflict = tuple[str, str, str]
+
+
+def conflicts(experiment: Experiment, npu: int | None) -> list[Conflict]:
+    """All conflicts of an experiment as (key, found, allowed), in the order of the sections."""
+    found: list[Conflict] = []
+    for rule in (_model, _tokenizer, _batch, _layout, _schedule, _promise):
+        found += rule(experiment)
+    found += _cpu(experiment) if experiment.target == "cpu" else _ascend(experiment, npu)
+    return found
+
+
+def _model(e: Experiment) -> list[Conflict]:
+    m, p, found = e.model, e.parallel, []
+    if m.hidden_size % m.num_attention_heads:
+        found.append(
+            (
+                "model.hidden_size",
+                str(m.hidden_size),
+                f"a multiple of num_attention_heads ({m.num_attention_heads})",
+            )
+        )
+    if m.num_attention_heads % m.num_key_value_heads:
+        found.append(
+            (
+                "model.num_attention_heads",
+                str(m.num_attention_heads),
+                f"a multiple of num_key_value_heads ({m.num_key_value_heads})",
+            )
+        )
+    if m.num_key_value_heads % p.model_parallel:
+        found.append(
+            (
+                "model.num_key_value_heads",
+                str(m.num_key_value_heads),
+                f"a multiple of parallel.model_parallel ({p.model_parallel})",
+            )
+        )
+    if m.vocab_size % p.model_parallel:
+        found.append(
+            (
+                "model.vocab_size",
+                str(m.vocab_size),
+                f"a multiple of parallel.model_parallel ({p.model_parallel})",
+            )
+        )
+    if m.head_dim % 2:
+        found.append(
+            ("model.head_dim", str(m.head_dim), "an even number (rotary embedding turns pairs)")
+        )
+    if m.architecture == "llama" and m.head_dim * m.num_attention_heads != m.hidden_size:
+        found.append(
+            (
+                "model.head_dim",
+                str(m.head_dim),
+                f"hidden_size / num_attention_heads ({m.hidden_size // m.num_attention_heads}) "
+                "for architecture llama",
+            )
+        )
+    if m.architecture == "llama" and m.tie_word_embeddings:
+        found.append(("model.tie_word_embeddings", "true", "false for architecture llama"))
+    if m.num_hidden_layers < p.pipeline_stage:
+        found.append(
+            (
+                "model.num_hidden_layers",
+                str(m.num_hidden_layers),
+                f"at least parallel.pipeline_stage ({p.pipeline_stage})",
+            )
+        )
+    if e.records.seq_length > m.max_position_embeddings:
+        found.append(
+            (
+                "records.seq_length",
+                str(e.records.seq_length),
+                f"at most model.max_position_embeddings ({m.max_position_embeddings})",
+            )
+        )
+    return found
+
+
+def _tokenizer(e: Experiment) -> list[Conflict]:
+    t, found = e.tokenizer, []
+    if t.kind == "file" and not t.file:
+        found.append(("tokenizer.file", "null", "the path of a tokenizer.json, as kind is file"))
+    if t.kind != "file" and t.file:
+        found.append(("tokenizer.file", repr(t.file), f"null, as kind is {t.kind}"))
+    if t.kind == "bpe" and e.model.vocab_size < 256 + 3:
+        found.append(
+            (
+                "model.vocab_size",
+                str(e.model.vocab_size),
+                "at least 259 for byte-level BPE (256 bytes, 3 special tokens)",
+            )
+        )
+    names = [t.end_of_document_token, t.padding_token, t.begin_token]
+    if t.padding_token in (t.end_of_document_token, t.begin_token):
+        found.append(
+            (
+                "tokenizer.padding_token",
+                repr(t.padding_token),
+                f"a token of its own, not one of {names[::2]}: padding carries no loss",
+            )
+        )
+    return found
+
+
+def _batch(e: Experiment) -> list[Conflict]:
+    t, p = e.training, e.parallel
+    product = (
+        t.micro_batch_size * p.data_parallel * t.gradient_accumulation_steps * p.micro_batch_num
+    )
+    if product != t.global_batch_size:
+        return [
+            (
+                "training.global_batch_size",
+                str(t.global_batch_size),
+                f"micro_batch_size {t.micro_batch_size} x data_parallel {p.data_parallel} x "
+                f"gradient_accumulation_steps {t.gradient_accumulation_steps} x "
+                f"micro_batch_num {p.micro_batch_num} = {product}",
+            )
+        ]
+    return []
+
+
+def _layout(e: Experiment) -> list[Conflict]:
+    p, found = e.parallel, []
+    product = p.data_parallel * p.model_parallel * p.pipeline_stage
+    if product != p.devices:
+        found.append(
+            (
+                "parallel.devices",
+                str(p.devices),
+                f"data_parallel {p.data_parallel} x model_parallel {p.model_parallel} x "
+                f"pipeline_stage {p.pipeline_stage} = {product}",
+            )
+        )
+    if p.pipeline_stage == 1 and p.micro_batch_num != 1:
+        found.append(
+            (
+                "parallel.micro_batch_num",
+                str(p.micro_batch_num),
+                "1 without a pipeline; use training.gradient_accumulation_steps",
+            )
+        )
+    if p.micro_batch_num < p.pipeline_stage:
+        found.append(
+            (
+                "parallel.micro_batch_num",
+                str(p.micro_batch_num),
+                f"at least pipeline_stage ({p.pipeline_stage}), or stages stand idle for ever",
+            )
+        )
+    if p.sequence_parallel and p.model_parallel == 1:
+        found.append(("parallel.sequence_parallel", "true", "false where model_parallel is 1"))
+    if p.optimizer_parallel and p.data_parallel == 1:
+        found.append(("parallel.optimizer_parallel", "true", "false where data_parallel is 1"))
+    return found
+
+
+def _schedule(e: Experiment) -> list[Conflict]:
+    t, found = e.training, []
+    if t.warmup_steps >= t.total_steps:
+        found.append(
+            (
+                "training.warmup_steps",
+                str(t.warmup_steps),
+                f"less than total_steps ({t.total_steps})",
+            )
+        )
+    if t.min_learning_rate > t.learning_rate:
+        found.append(
+            (
+                "training.min_learning_rate",
+                str(t.min_learning_rate),
+                f"at most learning_rate ({t.learning_rate})",
+            )
+        )
+    return found
+
+
+def _promise(e: Experiment) -> list[Conflict]:
+    found = []
+    for key in ("hidden_dropout", "attention_dropout"):
+        value = getattr(e.model, key)
+        if value > 0 and e.training.bit_identical:
+            found.append(
+                (
+                    f"model.{key}",
+                    str(value),
+                    "0 while training.bit_identical is true: MindSpore's dropout differs "
+                    "from run to run",
+                )
+            )
+    return found
+
+
+def _cpu(e: Experiment) -> list[Conflict]:
+    t, p, found = e.training, e.parallel, []
+
+    def refuse(key: str, value: object, allowed: str) -> None:
+        shown = str(value).lower() if isinstance(value, bool) else str(value)
+        found.append((key, shown, allowed))
+
+    if t.precision == "bf16":
+        refuse("training.precision", "bf16", "fp32 or fp16 on target cpu: it has no bf16 kernels")
+    if p.model_parallel > 1:
+        refuse("parallel.model_parallel", p.model_parallel, "1 on target cpu: no backend for it")
+    if p.pipeline_stage > 1:
+        refuse("parallel.pipeline_stage", p.pipeline_stage, "1 on target cpu: no backend for it")
+    if p.optimizer_parallel:
+        refuse("parallel.optimizer_parallel", True, "false on target cpu: no backend for it")
+    if t.sink_mode:
+        refuse(
+            "training.sink_mode",
+            True,
+            "false on target cpu: the framework would run a different number of steps",
+        )
+    if t.flash_attention:
+        refuse(
+            "training.flash_attention", True, "false on target cpu: no FlashAttentionScore kernel"
+        )
+    return found
+
+
+def _ascend(e: Experiment, npu: int | None) -> list[Conflict]:
+    t, p, found = e.training, e.parallel, []
+    if npu is not None and p.devices > npu:
+        found.append(
+            ("parallel.devices", str(p.devices), f"at most the {npu} NPUs that the profile grants")
+        )
+    if t.gradient_accumulation_steps > 1 and p.pipeline_stage > 1:
+        found.append(
+            (
+                "training.gradient_accumulation_steps",
+                str(t.gradient_accumulation_steps),
+                "1 with a pipeline, where the framework ignores it; use parallel.micro_batch_num",
+            )
+        )
+    if (
+        t.gradient_accumulation_steps > 1
+        and p.model_parallel * p.pipeline_stage == 1
+        and not p.optimizer_parallel
+    ):
+        found.append(
+            (
+                "training.gradient_accumulation_steps",
+                str(t.gradient_accumulation_steps),
+                "1 in plain data parallel on target ascend, where the framework resets it to 1",
+            )
+        )
+    return found
