@@ -16,9 +16,10 @@ import yaml
 from pydantic import ValidationError
 
 from danlu.config import Experiment
+from danlu.errors import DanluError
 
 
-class ConfigurationError(Exception):
+class ConfigurationError(DanluError):
     """Faults in the configuration, one a line, each with file, key, found and allowed."""
 
     def __init__(self, faults: list[str]):
