@@ -166,6 +166,26 @@ def _candidates(name: str) -> Iterable[str]:
         number += 1
 
 
+# In the order of the flow; a folder of this package each.
+STAGES = (
+    "data",
+    "corpus",
+    "tokenizer",
+    "records",
+    "pretrain",
+    "weights",
+    "onnx",
+    "evaluate",
+    "tracking",
+    "archive",
+)
+
+
+def code_digests() -> dict[str, str]:
+    """The digest of each stage's sources, by stage."""
+    return {stage: code_digest(stage) for stage in STAGES}
+
+
 def code_digest(stage: str) -> str:
     """12 hexadecimal digits over the sources of one stage, a folder of this package."""
     digest = hashlib.sha256()
