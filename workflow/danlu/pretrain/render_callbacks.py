@@ -1,0 +1,77 @@
+"""The `callbacks` section of mindformers.yaml: what watches training, and in which order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from danlu.config import Experiment
+from danlu.pretrain.layout import COLUMNS, Paths, sharded
+
+
+def callbacks(
+    e: Experiment, paths: Paths, resume: Path | None, resumed_step: int
+) -> list[dict[str, Any]]:
+    """In the order in which they see the end of a step.
+
+    A line of the curve stands before its checkpoint does; a non-finite loss stops training
+    before a checkpoint; a stop is decided before the checkpoint that it asks for. MindFormers
+    moves its own monitors to the front in any case.
+    """
+    t, p = e.training, e.parallel
+    events = str(paths.train / "events.jsonl")
+    # Ranks of all but the last pipeline stage never see the loss.
+    writer = p.devices - p.devices // p.pipeline_stage
+    saver: dict[str, Any] = {
+        "type": "AtomicCheckpoint",
+        "directory": str(paths.checkpoints),
+        "save_interval_steps": t.save_interval_steps,
+        "keep_checkpoints": t.keep_checkpoints,
+        "global_batch_size": t.global_batch_size,
+        "resume_from": str(resume) if resume else "",
+        "events": events,
+    }
+    savers = [saver]
+    if sharded(e):
+        savers = [
+            {"type": "CheckpointMonitor", "checkpoint_format": "safetensors"},
+            {
+                "type": "ShardedCheckpointLog",
+                "directory": str(paths.checkpoints),
+                "keep_checkpoints": t.keep_checkpoints,
+                "resumed_step": resumed_step,
+                "events": events,
+            },
+        ]
+    return [
+        {"type": "MFLossMonitor", "per_print_times": 1},
+        {
+            "type": "CurveRecorder",
+            "path": str(paths.train / "loss.jsonl"),
+            "resumed_step": resumed_step,
+            "global_batch_size": t.global_batch_size,
+            "loss_mask_input": COLUMNS.index("loss_mask"),
+            "copies_of_a_row": p.model_parallel * p.pipeline_stage,
+            "writer": writer,
+        },
+        {"type": "NonFiniteGuard", "resumed_step": resumed_step, "events": events},
+        {"type": "StopAtSignal", "resumed_step": resumed_step},
+        {"type": "TotalSteps", "total_steps": t.total_steps, "resumed_step": resumed_step},
+        *savers,
+        {
+            "type": "LogitsProbe",
+            "path": str(paths.train / "probe.npz"),
+            "tokenizer": str(paths.tokenizer / "tokenizer.json"),
+            "prompts": list(e.weights.prompts),
+            "seq_length": e.records.seq_length,
+            "total_steps": t.total_steps,
+            "resumed_step": resumed_step,
+        },
+        {
+            "type": "Finish",
+            "total_steps": t.total_steps,
+            "resumed_step": resumed_step,
+            "events": events,
+        },
+        {"type": "StepClock"},
+    ]
