@@ -1,0 +1,202 @@
+"""What one call of the workflow makes: from its top-level keys to runs and what they share.
+
+config/config.yaml gives these keys, a profile changes target and npu, and the command line
+has the last word (`--config experiments=llama date=2026-12-01`). A rerun of an archived run
+gives `resolved` and names its own folder; see danlu.archive.
+
+Read at the start of every Snakemake process: nothing heavy is imported here.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError
+
+from danlu import data, experiments, runs
+from danlu.config import Experiment, Section
+from danlu.errors import DanluError
+from danlu.experiments import ConfigurationError
+
+Md5 = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+Text = Annotated[str, Field(min_length=1)]
+
+
+class Selection(Section):
+    """The top-level keys of the configuration, all but `defaults`."""
+
+    experiments: tuple[Text, ...] = Field(min_length=1)
+    target: Literal["cpu", "ascend"]
+    npu: Annotated[int, Field(ge=0)]
+    data: Text
+    date: str | None = Field(None, description="The day of the run that is asked for.")
+    runs: Text = Field("runs", description="The folder of the runs.")
+    build: Text = Field("build", description="The folder of what runs share.")
+    resolved: Text | None = Field(None, description="An archived experiment.yaml, to run again.")
+    run: Text | None = Field(None, description="With resolved: the folder name of the new run.")
+    data_md5: Md5 | None = Field(None, description="With resolved: the data it was run on.")
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A run that this call makes, or finds made."""
+
+    run: str
+    experiment: Experiment
+    keys: runs.Keys
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All runs of a call, by experiment in alphabetical order, and the data they stand on."""
+
+    selection: Selection
+    data_md5: str
+    runs: tuple[Planned, ...]
+
+    def of(self, run: str) -> Planned:
+        """The planned run of this folder name.
+
+        A job that another machine runs reads the configuration anew, perhaps past midnight,
+        when a run that is not opened yet would be given another date: so where the name is
+        not one of this plan, its experiment is told by the name after the date.
+        Raises KeyError where no experiment of the plan has that name.
+        """
+        for planned in self.runs:
+            if planned.run == run:
+                return planned
+        for planned in self.runs:
+            if re.fullmatch(_named(planned.experiment.name), run):
+                return planned
+        raise KeyError(run)
+
+    def pattern(self) -> str:
+        """A regular expression for the folder names of the runs of this plan."""
+        names = [re.escape(p.run) for p in self.runs]
+        if self.selection.resolved is None:
+            names += [_named(p.experiment.name) for p in self.runs]
+        return "|".join(names)
+
+    def sharing(self, stage: str, key: str) -> Planned:
+        """The first planned run whose `stage` ("corpus", "tokenizer", "records") has this key.
+
+        Raises KeyError where there is none.
+        """
+        for planned in self.runs:
+            if getattr(planned.keys, stage) == key:
+                return planned
+        raise KeyError(f"{stage} {key}")
+
+
+def _named(experiment: str) -> str:
+    return rf"\d{{4}}-\d{{2}}-\d{{2}}-{re.escape(experiment)}(-\d+)?"
+
+
+def read(config: Mapping[str, Any], file: Path) -> Selection:
+    """The selection that Snakemake's merged configuration holds.
+
+    file: config.yaml, the lowest layer of `config`; a fault in it is told by its line.
+    Raises ConfigurationError with all faults.
+    """
+    layer = experiments.read_layer(file)
+    faults = []
+    values = {key: value for key, value in config.items() if key != "defaults"}
+    if config.get("defaults") != layer.values.get("defaults"):
+        faults.append(
+            f"--config or --configfile: defaults: changed on the way; allowed: {file} holds "
+            "them, and a file of config/experiments what differs from them"
+        )
+    if isinstance(values.get("experiments"), str):
+        values["experiments"] = [n.strip() for n in values["experiments"].split(",")]
+    if isinstance(values.get("experiments"), list):
+        values["experiments"] = tuple(sorted(set(map(str, values["experiments"]))))
+    for key in ("experiments", "target", "npu", "data"):
+        values.setdefault(key, layer.values.get(key))
+    try:
+        selection = Selection.model_validate(values)
+    except ValidationError as error:
+        for each in error.errors():
+            key = str(each["loc"][0])
+            written = key in layer.values and layer.values[key] == config.get(key)
+            source = layer.where((key,)) if written else "--config or --configfile"
+            if each["type"] == "extra_forbidden":
+                told = f"unknown key; allowed: {', '.join(Selection.model_fields)}"
+            else:
+                told = f"found {config.get(key)!r}; allowed: {_allowed(each['msg'])}"
+            faults.append(f"{source}: {key}: {told}")
+    if faults:
+        raise ConfigurationError(faults)
+    return selection
+
+
+def _allowed(message: str) -> str:
+    for start in ("Input should be ", "String should "):
+        message = message.removeprefix(start)
+    return message
+
+
+def plan(selection: Selection, file: Path) -> Plan:
+    """The runs of a selection, each with its folder's name and the keys of what it shares.
+
+    file: config.yaml. Reads the experiments, the .dvc file of the data, and the provenance of
+    the runs there are. Raises ConfigurationError with the faults of all experiments.
+    """
+    if selection.resolved is not None:
+        return _again(selection)
+    if selection.run or selection.data_md5:
+        raise ConfigurationError(["--config: run and data_md5 are allowed with resolved only"])
+    faults: list[str] = []
+    md5 = ""
+    try:
+        md5 = data.dvc_md5(f"{selection.data}.dvc")
+    except DanluError as error:
+        faults.append(str(error))
+    planned = []
+    for name in selection.experiments:
+        try:
+            experiment = experiments.resolve(name, file, selection.target, selection.npu)
+            keys = runs.stage_keys(experiment, md5)
+            run = runs.place(experiment, md5, Path(selection.runs), _day(selection.date))
+            planned.append(Planned(run, experiment, keys))
+        except ConfigurationError as error:
+            faults += error.faults
+        except OSError as error:
+            faults.append(f"{file.parent}/experiments/{name}.yaml: tokenizer.file: {error}")
+        except ValueError as error:
+            faults.append(str(error))
+    names = [p.run for p in planned]
+    faults += [
+        f"{file}: experiments: {run} would be the folder of two experiments; rename one"
+        for run in sorted({n for n in names if names.count(n) > 1})
+    ]
+    if faults:
+        raise ConfigurationError(list(dict.fromkeys(faults)))
+    return Plan(selection, md5, tuple(planned))
+
+
+def _again(selection: Selection) -> Plan:
+    if selection.run is None or not runs.RUN_NAME.match(selection.run):
+        raise ConfigurationError(
+            [f"--config: run: found {selection.run!r}; allowed with resolved: <date>-<name>"]
+        )
+    if selection.data_md5 is None:
+        raise ConfigurationError(["--config: data_md5: missing; resolved asks for it"])
+    experiment = experiments.read_resolved(Path(str(selection.resolved)))
+    keys = runs.stage_keys(experiment, selection.data_md5)
+    return Plan(selection, selection.data_md5, (Planned(selection.run, experiment, keys),))
+
+
+def _day(date: str | None) -> str | None:
+    if date is None:
+        return None
+    try:
+        return datetime.date.fromisoformat(date).isoformat()
+    except ValueError:
+        raise ConfigurationError(
+            [f"--config: date: found {date!r}; allowed: a day as 2026-11-30"]
+        ) from None

@@ -1,0 +1,142 @@
+"""The single door to the configuration: what each rule asks about a run or a key, it asks here."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+# The stages run in the interpreter that runs Snakemake, with the package beside this workflow,
+# whatever else is installed or comes first on the PATH.
+sys.path.insert(0, str(Path(workflow.basedir, "workflow")))
+os.environ.update(
+    PATH=f"{Path(sys.executable).parent}:{os.environ.get('PATH', os.defpath)}",
+    PYTHONPATH=":".join(
+        [sys.path[0]] + [p for p in [os.environ.get("PYTHONPATH")] if p and p != sys.path[0]]
+    ),
+)
+
+from danlu import data, preflight, publish, runs, selection
+from danlu.errors import DanluError
+
+CONFIG = Path("config/config.yaml")
+try:
+    PLAN = selection.plan(selection.read(config, CONFIG), CONFIG)
+except DanluError as error:
+    raise WorkflowError(str(error)) from None
+
+RUNS = PLAN.selection.runs
+BUILD = PLAN.selection.build
+RUN_NAMES = [planned.run for planned in PLAN.runs]
+
+CODE = runs.code_digests()
+# What a run's record must tell anew when it changes: the code of all that makes the run.
+CODE_OF_A_RUN = runs.canonical({s: d for s, d in CODE.items() if s not in ("archive", "tracking")})
+
+claims = []
+
+
+onstart:
+    try:
+        preflight.check(PLAN.selection.target, PLAN.selection.npu, workflow.local_exec)
+        claims.append(preflight.claim(Path(".snakemake")))
+    except DanluError as error:
+        raise WorkflowError(str(error)) from None
+
+
+wildcard_constraints:
+    run=PLAN.pattern(),
+    key="[0-9a-f]{12}",
+
+
+def data_state():
+    """Whether the data are still what the note of their check says: another value checks anew."""
+    note = Path(BUILD, "data", f"{PLAN.data_md5}.json")
+    if not note.exists() or data.current(note, Path(PLAN.selection.data)):
+        return "as noted"
+    return "changed since"
+
+
+def environment(wildcards):
+    """No conda environment: the interpreter that runs Snakemake was made from the lock in envs/."""
+    return None
+
+
+def experiment(wildcards):
+    """The resolved experiment of a run folder."""
+    return PLAN.of(wildcards.run).experiment
+
+
+def told(stage):
+    """What a stage that runs share is told, as canonical JSON, by the key in its path."""
+    return lambda wildcards: runs.canonical(
+        runs.settings(PLAN.sharing(stage, wildcards.key).experiment)[stage]
+    )
+
+
+def shared(path, stage, by=None):
+    """A path with the {key} of `stage`: that of a run, or of the run that shares `by`'s key."""
+
+    def of(wildcards):
+        planned = PLAN.sharing(by, wildcards.key) if by else PLAN.of(wildcards.run)
+        return path.format(key=getattr(planned.keys, stage))
+
+    return of
+
+
+def section(name):
+    """One section of a run's experiment as canonical JSON."""
+    return lambda wildcards: getattr(experiment(wildcards), name).canonical()
+
+
+def opening(wildcards):
+    """How `open` is told the experiment: by its name, or as an archived file."""
+    if PLAN.selection.resolved is not None:
+        return ["--resolved", PLAN.selection.resolved]
+    npu = ["--npu", str(PLAN.selection.npu)] if PLAN.selection.npu else []
+    name = experiment(wildcards).name
+    target = PLAN.selection.target
+    return ["--config", str(CONFIG), "--experiment", name, "--target", target, *npu]
+
+
+def whole(wildcards):
+    """The whole experiment as canonical JSON."""
+    return experiment(wildcards).canonical()
+
+
+def devices(wildcards):
+    """Workers that train a run, one a device."""
+    return experiment(wildcards).parallel.devices
+
+
+def npus(wildcards):
+    """NPUs that training a run takes."""
+    return devices(wildcards) if experiment(wildcards).target == "ascend" else 0
+
+
+def given_tokenizer(wildcards):
+    """The tokenizer.json that the user gives, if the experiment names one."""
+    file = PLAN.sharing("tokenizer", wildcards.key).experiment.tokenizer.file
+    return [ancient(file)] if file else []
+
+
+def evaluation_sets(wildcards):
+    """The JSONL files of the evaluation sets."""
+    return [ancient(file) for file in experiment(wildcards).evaluation.sets]
+
+
+def contents(files):
+    """The digests of the input files of a function, for what they hold to be a param."""
+    return lambda wildcards: [publish.sha256(Path(file)) for file in files(wildcards)]
+
+
+def sending(wildcards):
+    """The number of this sending to MLflow: a new one while the last left something unsent."""
+    run = Path(RUNS, wildcards.run)
+    try:
+        last = int((run / "logs" / "published").read_text())
+    except FileNotFoundError:
+        return 1
+    receipt = json.loads((run / "mlflow.json").read_text())
+    return last if receipt["complete"] else last + 1

@@ -1,0 +1,38 @@
+# Bits per byte and accuracy on held-out text, continuations, and the evaluation sets.
+rule evaluate:
+    input:
+        experiment=ancient(rules.open.output.experiment),
+        model=rules.export.output.model,
+        parity=rules.export.output.parity,
+        heldout=shared(rules.corpus.output.heldout, "corpus"),
+        sets=evaluation_sets,
+    output:
+        evaluation=report(
+            f"{RUNS}/{{run}}/evaluation.json",
+            caption="../report/evaluation.rst",
+            category="5 Evaluation",
+            labels={"what": "figures", "run": "{run}"},
+        ),
+        samples=report(
+            f"{RUNS}/{{run}}/samples.md",
+            caption="../report/samples.rst",
+            category="5 Evaluation",
+            labels={"what": "samples", "run": "{run}"},
+        ),
+    params:
+        run=subpath(output.evaluation, parent=True),
+        corpus=subpath(input.heldout, parent=True),
+        settings=section("evaluation"),
+        sets=contents(evaluation_sets),
+        code=CODE["evaluate"],
+    log:
+        f"{RUNS}/{{run}}/logs/evaluate.log",
+    benchmark:
+        f"{RUNS}/{{run}}/benchmarks/evaluate.tsv"
+    conda:
+        environment
+    threads: 8
+    message:
+        "Evaluate {wildcards.run}"
+    shell:
+        "python -m danlu.evaluate --run {params.run:q} --corpus {params.corpus:q} > {log:q} 2>&1"

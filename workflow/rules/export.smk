@@ -1,0 +1,28 @@
+# ONNX graphs of the weights, fp32 and int8, with the figures of their parity.
+rule export:
+    input:
+        experiment=ancient(rules.open.output.experiment),
+        check=rules.merge.output.check,
+    output:
+        model=f"{RUNS}/{{run}}/onnx/model.onnx",
+        parity=report(
+            f"{RUNS}/{{run}}/onnx/parity.json",
+            caption="../report/onnx_parity.rst",
+            category="4 Parity",
+            labels={"what": "ONNX against training", "run": "{run}"},
+        ),
+    params:
+        run=subpath(output.parity, ancestor=2),
+        settings=section("export"),
+        code=CODE["onnx"],
+    log:
+        f"{RUNS}/{{run}}/logs/export.log",
+    benchmark:
+        f"{RUNS}/{{run}}/benchmarks/export.tsv"
+    conda:
+        environment
+    threads: 4
+    message:
+        "Export {wildcards.run} to ONNX and check its parity"
+    shell:
+        "python -m danlu.onnx --run {params.run:q} > {log:q} 2>&1"

@@ -1,0 +1,31 @@
+# The shards of all ranks as one set of weights in the Hugging Face layout, with proof that they
+# give the logits that the end of training stored.
+rule merge:
+    input:
+        finished=rules.pretrain.output.finished,
+        tokenizer=shared(rules.tokenizer.output.tokenizer, "tokenizer"),
+    output:
+        config=f"{RUNS}/{{run}}/weights/config.json",
+        tokenizer=f"{RUNS}/{{run}}/weights/tokenizer.json",
+        check=report(
+            f"{RUNS}/{{run}}/weights/check.json",
+            caption="../report/weights_check.rst",
+            category="4 Parity",
+            labels={"what": "weights against training", "run": "{run}"},
+        ),
+    params:
+        run=subpath(output.check, ancestor=2),
+        tokenizer=subpath(input.tokenizer, parent=True),
+        code=CODE["weights"],
+    log:
+        f"{RUNS}/{{run}}/logs/merge.log",
+    benchmark:
+        f"{RUNS}/{{run}}/benchmarks/merge.tsv"
+    conda:
+        environment
+    threads: 2
+    message:
+        "Merge and convert the weights of {wildcards.run}"
+    shell:
+        "python -m danlu.weights --run {params.run:q} --tokenizer {params.tokenizer:q}"
+        " > {log:q} 2>&1"

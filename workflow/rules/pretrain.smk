@@ -1,0 +1,31 @@
+# The training itself. It declares only what it writes last, so that curve and checkpoints outlive
+# a job that is stopped, and the next call goes on from them.
+rule pretrain:
+    input:
+        experiment=ancient(rules.open.output.experiment),
+        provenance=ancient(rules.open.output.provenance),
+        manifest=shared(rules.records.output.manifest, "records"),
+        ids=shared(rules.tokenizer.output.ids, "tokenizer"),
+    output:
+        finished=f"{RUNS}/{{run}}/train/finished.json",
+        mindformers=f"{RUNS}/{{run}}/mindformers.yaml",
+    params:
+        run=subpath(output.mindformers, parent=True),
+        records=subpath(input.manifest, parent=True),
+        tokenizer=subpath(input.ids, parent=True),
+        code=CODE["pretrain"],
+    log:
+        f"{RUNS}/{{run}}/logs/pretrain.log",
+    benchmark:
+        f"{RUNS}/{{run}}/benchmarks/pretrain.tsv"
+    conda:
+        environment
+    threads: 64
+    resources:
+        workers=devices,
+        npu=npus,
+    message:
+        "Pretrain {wildcards.run}: workers={resources.workers}, npu={resources.npu}"
+    shell:
+        "python -m danlu.pretrain --run {params.run:q} --records {params.records:q}"
+        " --tokenizer {params.tokenizer:q} 2>&1 | tee -i {log:q}"
