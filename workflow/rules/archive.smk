@@ -6,6 +6,12 @@ rule open:
     output:
         experiment=update(f"{RUNS}/{{run}}/experiment.yaml"),
         provenance=update(f"{RUNS}/{{run}}/provenance.json"),
+    log:
+        f"{RUNS}/{{run}}/logs/open.log",
+    benchmark:
+        f"{RUNS}/{{run}}/benchmarks/open.tsv"
+    conda:
+        environment
     params:
         run=subpath(output.provenance, parent=True),
         told=opening,
@@ -14,12 +20,6 @@ rule open:
         experiment=whole,
         stages=CODE_OF_A_RUN,
         code=CODE["archive"],
-    log:
-        f"{RUNS}/{{run}}/logs/open.log",
-    benchmark:
-        f"{RUNS}/{{run}}/benchmarks/open.tsv"
-    conda:
-        environment
     message:
         "Open the run {wildcards.run}"
     shell:
@@ -38,15 +38,15 @@ rule seal:
         curve=f"{RUNS}/{{run}}/loss.png",
     output:
         digests=f"{RUNS}/{{run}}/digests.json",
-    params:
-        run=subpath(output.digests, parent=True),
-        code=CODE["archive"],
     log:
         f"{RUNS}/{{run}}/logs/seal.log",
     benchmark:
         f"{RUNS}/{{run}}/benchmarks/seal.tsv"
     conda:
         environment
+    params:
+        run=subpath(output.digests, parent=True),
+        code=CODE["archive"],
     message:
         "Seal the run {wildcards.run}"
     shell:

@@ -13,7 +13,8 @@ sys.path.insert(0, str(Path(workflow.basedir, "workflow")))
 os.environ.update(
     PATH=f"{Path(sys.executable).parent}:{os.environ.get('PATH', os.defpath)}",
     PYTHONPATH=":".join(
-        [sys.path[0]] + [p for p in [os.environ.get("PYTHONPATH")] if p and p != sys.path[0]]
+        [sys.path[0]]
+        + [p for p in [os.environ.get("PYTHONPATH")] if p and p != sys.path[0]]
     ),
 )
 
@@ -32,14 +33,18 @@ RUN_NAMES = [planned.run for planned in PLAN.runs]
 
 CODE = runs.code_digests()
 # What a run's record must tell anew when it changes: the code of all that makes the run.
-CODE_OF_A_RUN = runs.canonical({s: d for s, d in CODE.items() if s not in ("archive", "tracking")})
+CODE_OF_A_RUN = runs.canonical(
+    {s: d for s, d in CODE.items() if s not in ("archive", "tracking")}
+)
 
 claims = []
 
 
 onstart:
     try:
-        preflight.check(PLAN.selection.target, PLAN.selection.npu, workflow.local_exec)
+        preflight.check(
+            PLAN.selection.target, PLAN.selection.npu, workflow.local_exec
+        )
         claims.append(preflight.claim(Path(".snakemake")))
     except DanluError as error:
         raise WorkflowError(str(error)) from None

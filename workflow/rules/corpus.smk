@@ -18,11 +18,6 @@ rule corpus:
             category="1 Corpus",
             labels={"what": "dropped documents", "key": "{key}"},
         ),
-    params:
-        data=lambda wildcards: PLAN.selection.data,
-        settings=told("corpus"),
-        out=subpath(output.stats, parent=True),
-        code=CODE["corpus"],
     log:
         f"{BUILD}/logs/corpus/{{key}}.log",
     benchmark:
@@ -30,6 +25,11 @@ rule corpus:
     conda:
         environment
     threads: 8
+    params:
+        data=lambda wildcards: PLAN.selection.data,
+        settings=told("corpus"),
+        out=subpath(output.stats, parent=True),
+        code=CODE["corpus"],
     message:
         "Clean, deduplicate, filter and split the corpus {wildcards.key}"
     shell:

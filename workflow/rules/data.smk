@@ -6,16 +6,16 @@ rule data:
         dvc=ancient(f"{PLAN.selection.data}.dvc"),
     output:
         checked=f"{BUILD}/data/{PLAN.data_md5}.json",
-    params:
-        data=subpath(input.dvc, strip_suffix=".dvc"),
-        state=data_state(),
-        code=CODE["data"],
     log:
         f"{BUILD}/logs/data/{PLAN.data_md5}.log",
     benchmark:
         f"{BUILD}/benchmarks/data/{PLAN.data_md5}.tsv"
     conda:
         environment
+    params:
+        data=subpath(input.dvc, strip_suffix=".dvc"),
+        state=data_state(),
+        code=CODE["data"],
     message:
         "Provide the data and check it against {input.dvc}"
     shell:

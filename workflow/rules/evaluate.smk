@@ -19,12 +19,6 @@ rule evaluate:
             category="5 Evaluation",
             labels={"what": "samples", "run": "{run}"},
         ),
-    params:
-        run=subpath(output.evaluation, parent=True),
-        corpus=subpath(input.heldout, parent=True),
-        settings=section("evaluation"),
-        sets=contents(evaluation_sets),
-        code=CODE["evaluate"],
     log:
         f"{RUNS}/{{run}}/logs/evaluate.log",
     benchmark:
@@ -32,6 +26,12 @@ rule evaluate:
     conda:
         environment
     threads: 8
+    params:
+        run=subpath(output.evaluation, parent=True),
+        corpus=subpath(input.heldout, parent=True),
+        settings=section("evaluation"),
+        sets=contents(evaluation_sets),
+        code=CODE["evaluate"],
     message:
         "Evaluate {wildcards.run}"
     shell:

@@ -11,10 +11,6 @@ rule export:
             category="4 Parity",
             labels={"what": "ONNX against training", "run": "{run}"},
         ),
-    params:
-        run=subpath(output.parity, ancestor=2),
-        settings=section("export"),
-        code=CODE["onnx"],
     log:
         f"{RUNS}/{{run}}/logs/export.log",
     benchmark:
@@ -22,6 +18,10 @@ rule export:
     conda:
         environment
     threads: 4
+    params:
+        run=subpath(output.parity, ancestor=2),
+        settings=section("export"),
+        code=CODE["onnx"],
     message:
         "Export {wildcards.run} to ONNX and check its parity"
     shell:

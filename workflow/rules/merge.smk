@@ -13,10 +13,6 @@ rule merge:
             category="4 Parity",
             labels={"what": "weights against training", "run": "{run}"},
         ),
-    params:
-        run=subpath(output.check, ancestor=2),
-        tokenizer=subpath(input.tokenizer, parent=True),
-        code=CODE["weights"],
     log:
         f"{RUNS}/{{run}}/logs/merge.log",
     benchmark:
@@ -24,6 +20,10 @@ rule merge:
     conda:
         environment
     threads: 2
+    params:
+        run=subpath(output.check, ancestor=2),
+        tokenizer=subpath(input.tokenizer, parent=True),
+        code=CODE["weights"],
     message:
         "Merge and convert the weights of {wildcards.run}"
     shell:

@@ -9,11 +9,6 @@ rule pretrain:
     output:
         finished=f"{RUNS}/{{run}}/train/finished.json",
         mindformers=f"{RUNS}/{{run}}/mindformers.yaml",
-    params:
-        run=subpath(output.mindformers, parent=True),
-        records=subpath(input.manifest, parent=True),
-        tokenizer=subpath(input.ids, parent=True),
-        code=CODE["pretrain"],
     log:
         f"{RUNS}/{{run}}/logs/pretrain.log",
     benchmark:
@@ -24,6 +19,11 @@ rule pretrain:
     resources:
         workers=devices,
         npu=npus,
+    params:
+        run=subpath(output.mindformers, parent=True),
+        records=subpath(input.manifest, parent=True),
+        tokenizer=subpath(input.ids, parent=True),
+        code=CODE["pretrain"],
     message:
         "Pretrain {wildcards.run}: workers={resources.workers}, npu={resources.npu}"
     shell:

@@ -11,12 +11,6 @@ rule records:
             category="2 Records",
             labels={"what": "document lengths in tokens", "key": "{key}"},
         ),
-    params:
-        corpus=subpath(input.train, parent=True),
-        tokenizer=subpath(input.ids, parent=True),
-        settings=told("records"),
-        out=subpath(output.manifest, parent=True),
-        code=CODE["records"],
     log:
         f"{BUILD}/logs/records/{{key}}.log",
     benchmark:
@@ -24,6 +18,12 @@ rule records:
     conda:
         environment
     threads: 8
+    params:
+        corpus=subpath(input.train, parent=True),
+        tokenizer=subpath(input.ids, parent=True),
+        settings=told("records"),
+        out=subpath(output.manifest, parent=True),
+        code=CODE["records"],
     message:
         "Pack the train split into the records {wildcards.key}"
     shell:

@@ -6,11 +6,6 @@ rule tokenizer:
     output:
         tokenizer=f"{BUILD}/tokenizer/{{key}}/tokenizer.json",
         ids=f"{BUILD}/tokenizer/{{key}}/ids.json",
-    params:
-        corpus=subpath(input.train, parent=True),
-        settings=told("tokenizer"),
-        out=subpath(output.ids, parent=True),
-        code=CODE["tokenizer"],
     log:
         f"{BUILD}/logs/tokenizer/{{key}}.log",
     benchmark:
@@ -18,6 +13,11 @@ rule tokenizer:
     conda:
         environment
     threads: 8
+    params:
+        corpus=subpath(input.train, parent=True),
+        settings=told("tokenizer"),
+        out=subpath(output.ids, parent=True),
+        code=CODE["tokenizer"],
     message:
         "Make the tokenizer {wildcards.key}"
     shell:

@@ -9,15 +9,15 @@ rule plot:
             category="3 Training",
             labels={"what": "loss curve", "run": "{run}"},
         ),
-    params:
-        run=subpath(output.curve, parent=True),
-        code=CODE["tracking"],
     log:
         f"{RUNS}/{{run}}/logs/plot.log",
     benchmark:
         f"{RUNS}/{{run}}/benchmarks/plot.tsv"
     conda:
         environment
+    params:
+        run=subpath(output.curve, parent=True),
+        code=CODE["tracking"],
     message:
         "Draw the loss curve of {wildcards.run}"
     shell:
@@ -33,16 +33,16 @@ rule publish:
         samples=rules.evaluate.output.samples,
     output:
         sent=f"{RUNS}/{{run}}/logs/published",
-    params:
-        run=subpath(output.sent, ancestor=2),
-        sending=sending,
-        code=CODE["tracking"],
     log:
         f"{RUNS}/{{run}}/logs/publish.log",
     benchmark:
         f"{RUNS}/{{run}}/benchmarks/publish.tsv"
     conda:
         environment
+    params:
+        run=subpath(output.sent, ancestor=2),
+        sending=sending,
+        code=CODE["tracking"],
     message:
         "Send {wildcards.run} to MLflow"
     shell:
@@ -57,17 +57,21 @@ rule latest:
         evaluation=expand(rules.evaluate.output.evaluation, run=RUN_NAMES),
     output:
         metrics="latest/metrics.json",
-        curves=expand("latest/loss/{name}.csv", name=[p.experiment.name for p in PLAN.runs]),
-    params:
-        runs=lambda wildcards, input: [str(Path(file).parent) for file in input.evaluation],
-        out=subpath(output.metrics, parent=True),
-        code=CODE["tracking"],
+        curves=expand(
+            "latest/loss/{name}.csv", name=[p.experiment.name for p in PLAN.runs]
+        ),
     log:
         f"{BUILD}/logs/latest.log",
     benchmark:
         f"{BUILD}/benchmarks/latest.tsv"
     conda:
         environment
+    params:
+        runs=lambda wildcards, input: [
+            str(Path(file).parent) for file in input.evaluation
+        ],
+        out=subpath(output.metrics, parent=True),
+        code=CODE["tracking"],
     message:
         "Put the latest metrics and curves into {params.out}"
     shell:
