@@ -1,0 +1,1 @@
+"""From a training checkpoint to the Hugging Face layout, checked against the stored logits."""
