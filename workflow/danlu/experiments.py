@@ -7,16 +7,19 @@ holds every value, is read the same way.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 from pydantic import ValidationError
 
-from danlu.config import Experiment
+from danlu.config import Experiment, Section
 from danlu.errors import DanluError
+
+Settings = TypeVar("Settings", bound=Section)
 
 
 class ConfigurationError(DanluError):
@@ -151,6 +154,22 @@ def read_resolved(path: Path) -> Experiment:
     return build(str(name), [layer], str(target), None)
 
 
+def read_settings(model: type[Settings], told: str) -> Settings:
+    """A stage's own settings from the JSON text that its rule passes as --settings.
+
+    Raises ConfigurationError with all faults.
+    """
+    try:
+        values = json.loads(told)
+    except ValueError as error:
+        raise ConfigurationError([f"--settings: not valid JSON: {error}"]) from error
+    layer = Layer("--settings", values if isinstance(values, dict) else {}, {})
+    try:
+        return model.model_validate(_tuples(values))
+    except ValidationError as error:
+        raise ConfigurationError([_fault([layer], e, model) for e in error.errors()]) from error
+
+
 def build(name: str, layers: list[Layer], target: str, npu: int | None) -> Experiment:
     """Merge layers (lowest first), validate, and refuse what the target cannot honour."""
     values: dict[str, Any] = {}
@@ -222,12 +241,12 @@ def _show(value: Any) -> str:
     return str(value)
 
 
-def _fault(layers: list[Layer], error: dict[str, Any]) -> str:
+def _fault(layers: list[Layer], error: dict[str, Any], model: type[Section] = Experiment) -> str:
     path = tuple(str(part) for part in error["loc"])
     key = ".".join(path)
     where = _source(layers, path)
     if error["type"] == "extra_forbidden":
-        return f"{where}: {key}: unknown key; allowed: {_siblings(path)}"
+        return f"{where}: {key}: unknown key; allowed: {_siblings(model, path)}"
     if error["type"] == "missing":
         return f"{where}: {key}: missing; allowed: {_describe(error)}"
     hint = ""
@@ -247,8 +266,7 @@ def _describe(error: dict[str, Any]) -> str:
     return "a value; every setting is given, in defaults" if error["type"] == "missing" else text
 
 
-def _siblings(path: tuple[str, ...]) -> str:
-    model: Any = Experiment
+def _siblings(model: Any, path: tuple[str, ...]) -> str:
     for part in path[:-1]:
         model = model.model_fields[part].annotation
     return ", ".join(model.model_fields)
