@@ -41,13 +41,14 @@ def missing_for_ascend(
     return missing
 
 
-def check(target: str, npu: int, local: bool) -> None:
+def check(npu: int, local: bool) -> None:
     """Raise NotReady or KnownBadVersion, with all that is missing.
 
+    npu: NPUs that a run trains on, 0 on target cpu.
     local: jobs run on this machine; else it only submits them, and need not have NPUs.
     """
     installed.refuse_known_bad()
-    if target == "ascend" and local:
+    if npu and local:
         names = sorted(path.name for path in Path("/dev").iterdir())
         if missing := missing_for_ascend(npu, names, os.environ):
             raise NotReady("\n".join(missing))

@@ -16,13 +16,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 
 from danlu import data, experiments, runs
 from danlu.config import Experiment, Section
 from danlu.errors import DanluError
 from danlu.experiments import ConfigurationError
 
+
+def _day(date: str) -> str:
+    try:
+        return datetime.date.fromisoformat(date).isoformat()
+    except ValueError:
+        raise ValueError("a day, as 2026-11-30") from None
+
+
+Day = Annotated[str, AfterValidator(_day)]
 Md5 = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 Text = Annotated[str, Field(min_length=1)]
 
@@ -34,7 +43,7 @@ class Selection(Section):
     target: Literal["cpu", "ascend"]
     npu: Annotated[int, Field(ge=0)]
     data: Text
-    date: str | None = Field(None, description="The day of the run that is asked for.")
+    date: Day | None = Field(None, description="The day of the run that is asked for.")
     runs: Text = Field("runs", description="The folder of the runs.")
     build: Text = Field("build", description="The folder of what runs share.")
     resolved: Text | None = Field(None, description="An archived experiment.yaml, to run again.")
@@ -49,6 +58,10 @@ class Planned:
     run: str
     experiment: Experiment
     keys: runs.Keys
+
+    def npu(self) -> int:
+        """NPUs that it trains on."""
+        return self.experiment.parallel.devices if self.experiment.target == "ascend" else 0
 
 
 @dataclass(frozen=True)
@@ -70,10 +83,14 @@ class Plan:
         for planned in self.runs:
             if planned.run == run:
                 return planned
-        for planned in self.runs:
+        for planned in sorted(self.runs, key=lambda p: -len(p.experiment.name)):
             if re.fullmatch(_named(planned.experiment.name), run):
                 return planned
         raise KeyError(run)
+
+    def npu(self) -> int:
+        """NPUs that the largest of the runs trains on."""
+        return max(planned.npu() for planned in self.runs)
 
     def pattern(self) -> str:
         """A regular expression for the folder names of the runs of this plan."""
@@ -115,6 +132,8 @@ def read(config: Mapping[str, Any], file: Path) -> Selection:
         values["experiments"] = [n.strip() for n in values["experiments"].split(",")]
     if isinstance(values.get("experiments"), list):
         values["experiments"] = tuple(sorted(set(map(str, values["experiments"]))))
+    if values.get("date") is not None:
+        values["date"] = str(values["date"])
     for key in ("experiments", "target", "npu", "data"):
         values.setdefault(key, layer.values.get(key))
     try:
@@ -135,7 +154,7 @@ def read(config: Mapping[str, Any], file: Path) -> Selection:
 
 
 def _allowed(message: str) -> str:
-    for start in ("Input should be ", "String should "):
+    for start in ("Input should be ", "String should ", "Value error, "):
         message = message.removeprefix(start)
     return message
 
@@ -161,7 +180,7 @@ def plan(selection: Selection, file: Path) -> Plan:
         try:
             experiment = experiments.resolve(name, file, selection.target, selection.npu)
             keys = runs.stage_keys(experiment, md5)
-            run = runs.place(experiment, md5, Path(selection.runs), _day(selection.date))
+            run = runs.place(experiment, md5, Path(selection.runs), selection.date)
             planned.append(Planned(run, experiment, keys))
         except ConfigurationError as error:
             faults += error.faults
@@ -189,14 +208,3 @@ def _again(selection: Selection) -> Plan:
     experiment = experiments.read_resolved(Path(str(selection.resolved)))
     keys = runs.stage_keys(experiment, selection.data_md5)
     return Plan(selection, selection.data_md5, (Planned(selection.run, experiment, keys),))
-
-
-def _day(date: str | None) -> str | None:
-    if date is None:
-        return None
-    try:
-        return datetime.date.fromisoformat(date).isoformat()
-    except ValueError:
-        raise ConfigurationError(
-            [f"--config: date: found {date!r}; allowed: a day as 2026-11-30"]
-        ) from None

@@ -42,9 +42,7 @@ claims = []
 
 onstart:
     try:
-        preflight.check(
-            PLAN.selection.target, PLAN.selection.npu, workflow.local_exec
-        )
+        preflight.check(PLAN.npu(), workflow.local_exec)
         claims.append(preflight.claim(Path(".snakemake")))
     except DanluError as error:
         raise WorkflowError(str(error)) from None
@@ -117,7 +115,7 @@ def devices(wildcards):
 
 def npus(wildcards):
     """NPUs that training a run takes."""
-    return devices(wildcards) if experiment(wildcards).target == "ascend" else 0
+    return PLAN.of(wildcards.run).npu()
 
 
 def given_tokenizer(wildcards):
