@@ -12,7 +12,7 @@ together can tell (the target, the layout, the batch) is refused by `Experiment`
 from __future__ import annotations
 
 import json
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -25,7 +25,7 @@ Count = Annotated[int, Field(ge=1)]
 class Section(BaseModel):
     """A part of the experiment: immutable, with no unknown keys and no silent conversion."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     def canonical(self) -> str:
         """The section as JSON, the same text for the same settings (keys sorted)."""
@@ -213,3 +213,19 @@ class Experiment(Section):
         Returns (key, found, allowed) for each; empty where all is well.
         """
         return targets.conflicts(self, npu)
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of config/experiments/*.yaml, for editors and other programs.
+
+    Such a file holds only what differs from the defaults, so no key is required in it.
+    """
+    made = Experiment.model_json_schema()
+    for section in (made, *made["$defs"].values()):
+        section.pop("required", None)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **made,
+        "description": "What config/experiments/*.yaml may set, and what an archived "
+        "experiment.yaml holds. Made by `danlu schema` from danlu.config; change it there.",
+    }

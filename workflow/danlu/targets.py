@@ -57,6 +57,14 @@ def _model(e: Experiment) -> list[Conflict]:
                 f"a multiple of parallel.model_parallel ({p.model_parallel})",
             )
         )
+    if m.intermediate_size % p.model_parallel:
+        found.append(
+            (
+                "model.intermediate_size",
+                str(m.intermediate_size),
+                f"a multiple of parallel.model_parallel ({p.model_parallel})",
+            )
+        )
     if m.head_dim % 2:
         found.append(
             ("model.head_dim", str(m.head_dim), "an even number (rotary embedding turns pairs)")
@@ -78,6 +86,15 @@ def _model(e: Experiment) -> list[Conflict]:
                 "model.num_hidden_layers",
                 str(m.num_hidden_layers),
                 f"at least parallel.pipeline_stage ({p.pipeline_stage})",
+            )
+        )
+    if p.sequence_parallel and e.records.seq_length % p.model_parallel:
+        found.append(
+            (
+                "records.seq_length",
+                str(e.records.seq_length),
+                f"a multiple of parallel.model_parallel ({p.model_parallel}) "
+                "while parallel.sequence_parallel is true",
             )
         )
     if e.records.seq_length > m.max_position_embeddings:
@@ -112,6 +129,14 @@ def _tokenizer(e: Experiment) -> list[Conflict]:
                 "tokenizer.padding_token",
                 repr(t.padding_token),
                 f"a token of its own, not one of {names[::2]}: padding carries no loss",
+            )
+        )
+    if t.kind != "file" and t.begin_token == t.end_of_document_token:
+        found.append(
+            (
+                "tokenizer.begin_token",
+                repr(t.begin_token),
+                "another token than end_of_document_token, as the tokenizer is trained",
             )
         )
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -112,7 +113,8 @@ def made_from(provenance: Mapping[str, Any]) -> dict[str, Any]:
         for key in path:
             value = value.get(key) if isinstance(value, Mapping) else None
         found[name] = value
-    found["patch"] = provenance.get("patch") and "of its own"
+    patch = provenance.get("patch")
+    found["patch"] = patch and hashlib.sha256(patch.encode(errors="surrogateescape")).hexdigest()
     found |= {f"code: {s}": provenance.get("code", {}).get(s) for s in _CODE}
     found |= {f"package: {p}": v for p, v in provenance.get("versions", {}).items()}
     return found
