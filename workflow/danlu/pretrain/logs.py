@@ -1,0 +1,63 @@
+"""What a failed worker said last: its own lines, out of thousands of the framework's."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+SHOWN = 12
+"""Lines shown at most."""
+
+_TAIL_BYTES = 256 * 1024
+OWN = "danlu: "
+_TRACEBACK = "Traceback (most recent call last):"
+# "RuntimeError: ..." or "package.SomeError: ...": where a traceback says what it was about.
+_ERROR = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit|Warning)\b.*")
+
+
+def last_words(log: Path, shown: int = SHOWN) -> list[str]:
+    """The lines of a worker's log that say why it failed, at most `shown`.
+
+    Its lines beginning `danlu: ` if it wrote any; else the end of its last traceback, up to
+    and with the error's own lines; else the last lines that are not blank. Empty where the
+    log is missing or says nothing.
+    """
+    lines = _end(log)
+    own = [line for line in lines if line.startswith(OWN)]
+    if own:
+        return own[-shown:]
+    starts = [n for n, line in enumerate(lines) if line.strip() == _TRACEBACK]
+    if starts:
+        return _traceback(lines[starts[-1] :], shown)
+    return [line for line in lines if line.strip()][-shown:]
+
+
+def _traceback(lines: list[str], shown: int) -> list[str]:
+    """From a traceback on: the frames nearest the error, and the error.
+
+    MindSpore appends framed sections (the C++ call stack) to the message of its errors; they
+    are cut off.
+    """
+    error = next((n for n, line in enumerate(lines) if _ERROR.match(line)), None)
+    if error is None:
+        return [line for line in lines if line.strip()][:shown]
+    message = []
+    for line in lines[error:]:
+        if line.startswith("-----"):
+            break
+        if line.strip():
+            message.append(line)
+    message = message[: max(1, shown - 4)]
+    frames = [line for line in lines[1:error] if line.strip()]
+    return frames[-min(4, shown - len(message)) :] + message
+
+
+def _end(log: Path) -> list[str]:
+    try:
+        with log.open("rb") as stream:
+            size = stream.seek(0, 2)
+            stream.seek(max(0, size - _TAIL_BYTES))
+            data = stream.read()
+    except FileNotFoundError:
+        return []
+    return data.decode("utf-8", "replace").splitlines()
