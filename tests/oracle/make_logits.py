@@ -6,7 +6,8 @@ Run by hand in an environment of its own, which the workflow does not need:
     python tests/oracle/make_logits.py tests/data
 
 Each file holds `config` (the config.json, as text), `weights/<name>` float32 and, for two
-prompts, `ids_<i>` int64 [T] and `logits_<i>` float32 [T, vocab_size], computed in float64.
+prompts, `ids_<i>` int64 [T] and `logits_<i>` float32 [T, vocab_size], computed in float64 but
+for norms and rotations, which transformers computes in float32 whatever the model's dtype.
 """
 
 import json
