@@ -16,8 +16,12 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import ValidationError
 
+from danlu import faults
 from danlu.config import Experiment, Section
 from danlu.errors import DanluError
+
+# Who says what no file of settings may say otherwise.
+_GIVEN_BY = {"name": "the file's own name", "target": "config.yaml or the profile says"}
 
 Settings = TypeVar("Settings", bound=Section)
 
@@ -61,17 +65,16 @@ class _Loader(yaml.SafeLoader):
     """YAML without silent surprises: a key that stands twice is a fault."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
-        seen: set[Any] = set()
+        seen: set[str] = set()
         for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if key in seen:
+            where = f"{key_node.start_mark.name}:{key_node.start_mark.line + 1}"
+            if not isinstance(key_node, yaml.ScalarNode):
                 raise ConfigurationError(
-                    [
-                        f"{key_node.start_mark.name}:{key_node.start_mark.line + 1}: "
-                        f"{key} stands twice; keep one"
-                    ]
+                    [f"{where}: found a list or mapping as a key; allowed: text"]
                 )
-            seen.add(key)
+            if key_node.value in seen:
+                raise ConfigurationError([f"{where}: {key_node.value} stands twice; keep one"])
+            seen.add(key_node.value)
         return super().construct_mapping(node, deep)
 
 
@@ -97,10 +100,19 @@ def read_layer(path: Path, inside: str | None = None) -> Layer:
     finally:
         stream.dispose()
     if not isinstance(values, Mapping):
-        raise ConfigurationError([f"{path}: found {_show(values)}; allowed: a mapping of settings"])
+        raise ConfigurationError(
+            [f"{path}: found {faults.show(values)}; allowed: a mapping of settings"]
+        )
     lines = _lines(node) if node is not None else {}
     if inside is not None:
         values = values.get(inside) or {}
+        if not isinstance(values, Mapping):
+            raise ConfigurationError(
+                [
+                    f"{path}:{lines[(inside,)]}: {inside}: found {faults.show(values)}; "
+                    "allowed: a mapping of settings"
+                ]
+            )
         lines = {key[1:]: line for key, line in lines.items() if key[:1] == (inside,)}
     return Layer(str(path), values, lines)
 
@@ -144,14 +156,13 @@ def resolve(
         raise ConfigurationError(
             [f"{config}: experiments: found {name}; allowed: {', '.join(known) or 'none there'}"]
         )
-    return build(name, [read_layer(config, "defaults"), read_layer(overlay)], target, npu)
+    layers = [read_layer(config, "defaults"), read_layer(overlay)]
+    return build(layers, {"name": name, "target": target}, npu)
 
 
 def read_resolved(path: Path) -> Experiment:
-    """An archived experiment.yaml, which holds every value."""
-    layer = read_layer(path)
-    name, target = layer.values.get("name"), layer.values.get("target")
-    return build(str(name), [layer], str(target), None)
+    """An archived experiment.yaml, which holds every value, its name and its target too."""
+    return build([read_layer(path)], {}, None)
 
 
 def read_settings(model: type[Settings], told: str) -> Settings:
@@ -167,25 +178,34 @@ def read_settings(model: type[Settings], told: str) -> Settings:
     try:
         return model.model_validate(_tuples(values))
     except ValidationError as error:
-        raise ConfigurationError([_fault([layer], e, model) for e in error.errors()]) from error
+        raise ConfigurationError([_fault([layer], e, model) for e in faults.own(error)]) from error
 
 
-def build(name: str, layers: list[Layer], target: str, npu: int | None) -> Experiment:
-    """Merge layers (lowest first), validate, and refuse what the target cannot honour."""
+def build(layers: list[Layer], given: Mapping[str, str], npu: int | None) -> Experiment:
+    """Merge layers (lowest first), validate, and refuse what the target cannot honour.
+
+    given: name and target where the caller says them, and no layer may say otherwise.
+    """
     values: dict[str, Any] = {}
     for layer in layers:
         values = merge(values, layer.values)
-    values = merge(values, {"name": name, "target": target})
+    wrong = [
+        f"{_source(layers, (key,))}: {key}: found {faults.show(values[key])}; "
+        f"allowed: only {told}, as {_GIVEN_BY[key]}"
+        for key, told in given.items()
+        if values.get(key, told) != told
+    ]
     try:
-        experiment = Experiment.model_validate(_tuples(values))
+        experiment = Experiment.model_validate(_tuples(merge(values, given)))
     except ValidationError as error:
-        raise ConfigurationError([_fault(layers, e) for e in error.errors()]) from error
-    faults = [
+        wrong += [_fault(layers, e) for e in faults.own(error)]
+        raise ConfigurationError(wrong) from error
+    wrong += [
         f"{_source(layers, tuple(key.split('.')))}: {key}: found {found}; allowed: {allowed}"
         for key, found, allowed in experiment.conflicts(npu)
     ]
-    if faults:
-        raise ConfigurationError(faults)
+    if wrong:
+        raise ConfigurationError(wrong)
     return experiment
 
 
@@ -227,46 +247,13 @@ def _source(layers: list[Layer], path: tuple[str, ...]) -> str:
     return layers[-1].where(path)
 
 
-def _show(value: Any) -> str:
-    if isinstance(value, str):
-        return f"{value!r} (text)"
-    if isinstance(value, bool):
-        return f"{str(value).lower()} (true or false)"
-    if value is None:
-        return "null"
-    if isinstance(value, Mapping):
-        return "a mapping"
-    if isinstance(value, list | tuple):
-        return f"a list of {len(value)}"
-    return str(value)
-
-
 def _fault(layers: list[Layer], error: dict[str, Any], model: type[Section] = Experiment) -> str:
     path = tuple(str(part) for part in error["loc"])
     key = ".".join(path)
+    if error["type"] == "missing":
+        # Every setting stands in the lowest layer; the others only change some.
+        return f"{layers[0].where(path)}: {key}: missing; allowed: a value, as every setting has"
     where = _source(layers, path)
     if error["type"] == "extra_forbidden":
-        return f"{where}: {key}: unknown key; allowed: {_siblings(model, path)}"
-    if error["type"] == "missing":
-        return f"{where}: {key}: missing; allowed: {_describe(error)}"
-    hint = ""
-    if isinstance(error["input"], str) and error["type"] in ("float_type", "int_type"):
-        try:
-            float(error["input"])
-            hint = " (YAML reads 1e-4 as text: write 1.0e-4)"
-        except ValueError:
-            pass
-    return f"{where}: {key}: found {_show(error['input'])}; allowed: {_describe(error)}{hint}"
-
-
-def _describe(error: dict[str, Any]) -> str:
-    text = error["msg"]
-    for start in ("Input should be ", "Value should be ", "String should "):
-        text = text.removeprefix(start)
-    return "a value; every setting is given, in defaults" if error["type"] == "missing" else text
-
-
-def _siblings(model: Any, path: tuple[str, ...]) -> str:
-    for part in path[:-1]:
-        model = model.model_fields[part].annotation
-    return ", ".join(model.model_fields)
+        return f"{where}: {key}: unknown key; allowed: {faults.siblings(model, path)}"
+    return f"{where}: {key}: found {faults.show(error['input'])}; allowed: {faults.allowed(error)}"
