@@ -49,10 +49,24 @@ def iterations(root: Path) -> list[Path]:
     return sorted(path for path in root.iterdir() if path.is_dir() and step_of(path) is not None)
 
 
-def last_complete(root: Path) -> Path | None:
-    """The checkpoint of the highest step that is whole; None where there is none."""
-    whole = [folder for folder in iterations(root) if complete(folder)]
-    return whole[-1] if whole else None
+def last_complete(root: Path, after: int = 0) -> Path | None:
+    """The checkpoint of the highest step beyond `after` that is whole; None without one."""
+    for folder in reversed(iterations(root)):
+        if step_of(folder) > after and complete(folder):
+            return folder
+    return None
+
+
+def surplus(root: Path, keep: int) -> list[Path]:
+    """What to delete so that the newest `keep` whole checkpoints stay, oldest first.
+
+    A folder that is not whole goes too once a whole one of a higher step stands; a newer one
+    is being written.
+    """
+    folders = iterations(root)
+    whole = [folder for folder in folders if complete(folder)]
+    kept = whole[-keep:]
+    return [folder for folder in folders if kept and folder <= kept[-1] and folder not in kept]
 
 
 def complete(folder: Path) -> bool:

@@ -10,7 +10,7 @@ from danlu.pretrain.layout import COLUMNS, Paths, sharded
 
 
 def callbacks(
-    e: Experiment, paths: Paths, resume: Path | None, resumed_step: int
+    e: Experiment, paths: Paths, padding_id: int, resume: Path | None, resumed_step: int
 ) -> list[dict[str, Any]]:
     """In the order in which they see the end of a step.
 
@@ -25,9 +25,11 @@ def callbacks(
     saver: dict[str, Any] = {
         "type": "AtomicCheckpoint",
         "directory": str(paths.checkpoints),
+        "curve": str(paths.train / "loss.jsonl"),
         "save_interval_steps": t.save_interval_steps,
         "keep_checkpoints": t.keep_checkpoints,
         "global_batch_size": t.global_batch_size,
+        "resumed_step": resumed_step,
         "resume_from": str(resume) if resume else "",
         "events": events,
     }
@@ -55,7 +57,12 @@ def callbacks(
             "writer": writer,
         },
         {"type": "NonFiniteGuard", "resumed_step": resumed_step, "events": events},
-        {"type": "StopAtSignal", "resumed_step": resumed_step},
+        {
+            "type": "StopAtSignal",
+            "resumed_step": resumed_step,
+            "total_steps": t.total_steps,
+            "events": events,
+        },
         {"type": "TotalSteps", "total_steps": t.total_steps, "resumed_step": resumed_step},
         *savers,
         {
@@ -64,6 +71,7 @@ def callbacks(
             "tokenizer": str(paths.tokenizer / "tokenizer.json"),
             "prompts": list(e.weights.prompts),
             "seq_length": e.records.seq_length,
+            "padding_id": padding_id,
             "total_steps": t.total_steps,
             "resumed_step": resumed_step,
         },
