@@ -5,7 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import save_file
 
 from danlu.errors import DanluError
 from danlu.weights import checkpoint
@@ -85,15 +85,6 @@ def test_shards_become_the_tensors_that_they_were_cut_from(shards, tmp_path):
         assert np.array_equal(found[name], array), name
 
 
-def test_replica_that_was_not_merged_is_compared_too(shards, tmp_path):
-    path = shards / "rank_3" / "danlu_rank_3-1_4.safetensors"
-    held = load_file(path)
-    held[EMBEDDING][0, 0] += 1
-    save_file(held, path)
-    with pytest.raises(DanluError, match=rf"{EMBEDDING}: what rank [13] holds .* is no part"):
-        read(shards, tmp_path)
-
-
 def test_tensor_that_the_strategy_misses_is_named(shards, tmp_path):
     path = shards / "strategy" / "ckpt_strategy_rank_4.json"
     content = json.loads(path.read_text())
@@ -103,7 +94,14 @@ def test_tensor_that_the_strategy_misses_is_named(shards, tmp_path):
         read(shards, tmp_path)
 
 
-def test_missing_rank_is_what_mindspore_says(shards, tmp_path):
+@pytest.mark.slow
+def test_what_mindspore_cannot_merge_is_said_in_a_line(shards, tmp_path):
     shutil.rmtree(shards / "rank_7")
-    with pytest.raises(DanluError, match=r"(?s)MindSpore cannot merge these shards.*rank7"):
+    shutil.rmtree(shards / "rank_6")
+    shutil.rmtree(shards / "rank_5")
+    with pytest.raises(DanluError) as caught:
         read(shards, tmp_path)
+    message = str(caught.value)
+    assert "MindSpore cannot merge these shards by the strategy files in" in message
+    assert "rank5" in message
+    assert len(message.splitlines()) == 1

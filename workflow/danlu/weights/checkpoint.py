@@ -100,9 +100,10 @@ def _merge_by_strategy(
         text=True,
     )
     if child.returncode:
+        said = child.stdout.strip().splitlines()[-1:]
         raise DanluError(
             f"{folder}: MindSpore cannot merge these shards by the strategy files in "
-            f"{strategies}:\n{child.stdout.strip()}"
+            f"{strategies}: {''.join(said)}"
         )
     merged: dict[str, Tensor] = {}
     for part in sorted((scratch / "unified").glob("part*.safetensors")):

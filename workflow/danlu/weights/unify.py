@@ -17,7 +17,11 @@ from danlu.weights.mapping import is_training_state
 
 
 def unify(shards: Path, strategies: Path, scratch: Path) -> None:
-    """Merge SHARDS/rank_<r>/*.safetensors by the strategy files, one for each pipeline stage."""
+    """Merge SHARDS/rank_<r>/*.safetensors by the strategy files, one for each pipeline stage.
+
+    The strategy files are all .ckpt (protobuf) or all .json; MindSpore writes the merged one in
+    the form of its sources, whatever it is called, and reads it by how it is called.
+    """
     import mindspore
     from mindspore.parallel import transform_safetensors
 
@@ -26,7 +30,8 @@ def unify(shards: Path, strategies: Path, scratch: Path) -> None:
     transform_safetensors.psutil = SimpleNamespace(
         virtual_memory=lambda: SimpleNamespace(percent=0.0)
     )
-    merged = scratch / "strategy.ckpt"
+    form = ".json" if any(strategies.glob("*.json")) else ".ckpt"
+    merged = scratch / f"strategy{form}"
     mindspore.merge_pipeline_strategys(str(strategies), str(merged))
     mindspore.unified_safetensors(
         str(shards),
