@@ -25,20 +25,31 @@ def folder(target: Path) -> Iterator[Path]:
     try:
         yield aside
         for path in sorted(aside.rglob("*")):
-            if path.is_file():
+            if not path.is_symlink():
                 _sync(path)
+        _sync(aside)
         aside.chmod(0o755)
         if target.is_dir():
-            old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
-            os.rename(target, old / "it")
-            os.rename(aside, target)
-            shutil.rmtree(old)
+            _replace(target, aside)
         else:
-            os.rename(aside, target)
+            aside.rename(target)
         _sync(target.parent)
     finally:
         if aside.exists():
             shutil.rmtree(aside)
+
+
+def _replace(target: Path, new: Path) -> None:
+    """Put the folder `new` in the place of the folder `target`, or leave `target` as it was."""
+    old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
+    target.rename(old / "it")
+    try:
+        new.rename(target)
+    except BaseException:
+        (old / "it").rename(target)
+        raise
+    finally:
+        shutil.rmtree(old)
 
 
 @contextlib.contextmanager

@@ -17,9 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from danlu.config import Experiment
+from danlu.errors import DanluError
 
 PACKAGE = Path(__file__).parent
 RUN_NAME = re.compile(r"^(\d{4}-\d{2}-\d{2})-([a-z0-9][a-z0-9._-]*)$")
+
+
+class RunError(DanluError, ValueError):
+    """A run's folder or name is not what it must be, or what its keys need cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +67,19 @@ def stage_keys(experiment: Experiment, data_md5: str) -> Keys:
     """The keys of corpus, tokenizer and records, chained from the data's md5.
 
     A tokenizer.json that the user gives is part of the key by its content.
+    Raises RunError where it cannot be read.
     """
     told = settings(experiment)
     corpus = _hash("corpus", canonical(told["corpus"]), data_md5)
     given = ""
     if experiment.tokenizer.file:
-        given = hashlib.sha256(Path(experiment.tokenizer.file).read_bytes()).hexdigest()
+        try:
+            given = hashlib.sha256(Path(experiment.tokenizer.file).read_bytes()).hexdigest()
+        except OSError as error:
+            raise RunError(
+                f"tokenizer.file: {experiment.tokenizer.file} cannot be read ({error.strerror}); "
+                "expected the path of a tokenizer.json"
+            ) from error
     tokenizer = _hash("tokenizer", canonical(told["tokenizer"]), corpus, given)
     records = _hash("records", canonical(told["records"]), tokenizer)
     return Keys(corpus, tokenizer, records)
@@ -101,13 +113,16 @@ class Run:
 
     @property
     def identity(self) -> str | None:
-        """What its provenance says, or None where it was never opened."""
+        """What its provenance says, or None where it was never opened.
+
+        Raises RunError where the provenance is damaged.
+        """
         try:
-            return json.loads((self.folder / "provenance.json").read_text())["identity"]
+            return json.loads((self.folder / "provenance.json").read_text("utf-8"))["identity"]
         except FileNotFoundError:
             return None
         except (ValueError, KeyError, TypeError) as error:
-            raise ValueError(
+            raise RunError(
                 f"{self.folder / 'provenance.json'}: damaged ({error}); restore it from a copy, "
                 "or move the folder out of runs/"
             ) from error
@@ -115,7 +130,7 @@ class Run:
     def _match(self) -> re.Match[str]:
         match = RUN_NAME.match(self.folder.name)
         if match is None:
-            raise ValueError(f"{self.folder}: not named <date>-<name>")
+            raise RunError(f"{self.folder}: not named <date>-<name>, as 2026-11-30-baseline")
         return match
 
 
@@ -132,10 +147,10 @@ def place(experiment: Experiment, data_md5: str, root: Path, date: str | None = 
     date: YYYY-MM-DD asks for the run of that day, a new one if there is none. Without it, the
     newest run of the same identity is the run; else a new one is named by today's date. Where
     the name is taken by a run of another identity, -2, -3 ... follows.
-    Raises ValueError where date is not a date.
+    Raises RunError where date is not such a date.
     """
     if date is not None:
-        datetime.date.fromisoformat(date)
+        date = _day(date)
     wanted = identity(experiment, data_md5)
     runs = all_runs(root)
     same = [
@@ -149,13 +164,24 @@ def place(experiment: Experiment, data_md5: str, root: Path, date: str | None = 
         and date in (None, run.date)
     ]
     if same:
-        return same[-1].folder.name
+        # -10 is newer than -9, and both are newer than the name without a number.
+        return max(same, key=lambda run: (run.date, len(run.name), run.name)).folder.name
     day = date or datetime.date.today().isoformat()
     taken = {run.folder.name for run in runs if run.identity is not None}
     for name in _candidates(f"{day}-{experiment.name}"):
         if name not in taken:
             return name
     raise AssertionError("unreachable: the candidates do not end")
+
+
+def _day(date: str) -> str:
+    # Python also reads 20261130 and 2026-W49-1, which are no names of run folders.
+    try:
+        if datetime.date.fromisoformat(date).isoformat() == date:
+            return date
+    except ValueError:
+        pass
+    raise RunError(f"date: found {date!r}; allowed: a day as 2026-11-30")
 
 
 def _candidates(name: str) -> Iterable[str]:

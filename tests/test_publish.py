@@ -1,0 +1,152 @@
+"""What is published is whole, and a stage that fails or is killed leaves what stood there."""
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from danlu import publish
+
+
+def entries(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_folder_appears_only_when_the_block_ends(tmp_path):
+    with publish.folder(tmp_path / "deep" / "out") as aside:
+        (aside / "a.txt").write_text("a")
+        (aside / "inner").mkdir()
+        (aside / "inner" / "b.txt").write_text("b")
+        assert not (tmp_path / "deep" / "out").exists()
+    assert entries(tmp_path / "deep") == ["out"]
+    assert entries(tmp_path / "deep" / "out") == ["a.txt", "inner"]
+
+
+def test_a_published_folder_can_be_entered_by_others(tmp_path):
+    with publish.folder(tmp_path / "out"):
+        pass
+    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o755
+
+
+def test_a_folder_is_replaced_as_a_whole(tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "old.txt").write_text("old")
+    with publish.folder(tmp_path / "out") as aside:
+        (aside / "new.txt").write_text("new")
+        assert entries(tmp_path / "out") == ["old.txt"]
+    assert entries(tmp_path) == ["out"]
+    assert entries(tmp_path / "out") == ["new.txt"]
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_an_error_leaves_the_folder_as_it_was_and_nothing_beside_it(tmp_path, error):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "old.txt").write_text("old")
+    with pytest.raises(error), publish.folder(tmp_path / "out") as aside:
+        (aside / "half.txt").write_text("half")
+        raise error
+    assert entries(tmp_path) == ["out"]
+    assert entries(tmp_path / "out") == ["old.txt"]
+
+
+def test_where_the_new_folder_cannot_be_put_in_place_the_old_one_comes_back(tmp_path, monkeypatch):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "old.txt").write_text("old")
+    rename = Path.rename
+
+    def no_room(self, target):
+        if target == tmp_path / "out" and self.name != "it":
+            raise OSError("no room")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", no_room)
+    with pytest.raises(OSError, match="no room"), publish.folder(tmp_path / "out") as aside:
+        (aside / "new.txt").write_text("new")
+    assert entries(tmp_path) == ["out"]
+    assert entries(tmp_path / "out") == ["old.txt"]
+
+
+def test_a_folder_is_not_published_over_a_file(tmp_path):
+    (tmp_path / "out").write_text("a file")
+    with pytest.raises(NotADirectoryError), publish.folder(tmp_path / "out"):
+        pass
+    assert (tmp_path / "out").read_text() == "a file"
+    assert entries(tmp_path) == ["out"]
+
+
+def test_a_killed_stage_leaves_nothing_that_looks_finished(tmp_path):
+    code = (
+        "import sys, time; from pathlib import Path; from danlu import publish\n"
+        "with publish.folder(Path(sys.argv[1])) as aside:\n"
+        "    (aside / 'half.txt').write_text('half'); print('written', flush=True); time.sleep(60)"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path / "out")], stdout=subprocess.PIPE
+    )
+    assert child.stdout.readline() == b"written\n"
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    child.stdout.close()
+    assert not (tmp_path / "out").exists()
+    assert all(name.startswith(".out.") for name in entries(tmp_path))
+
+
+def test_a_file_appears_only_when_the_block_ends(tmp_path):
+    with publish.file(tmp_path / "deep" / "a.json") as aside:
+        aside.write_text("1")
+        assert not (tmp_path / "deep" / "a.json").exists()
+    assert entries(tmp_path / "deep") == ["a.json"]
+
+
+def test_an_error_leaves_the_file_as_it_was(tmp_path):
+    (tmp_path / "a.txt").write_text("old")
+    with pytest.raises(RuntimeError), publish.file(tmp_path / "a.txt") as aside:
+        aside.write_text("half")
+        raise RuntimeError
+    assert entries(tmp_path) == ["a.txt"]
+    assert (tmp_path / "a.txt").read_text() == "old"
+
+
+def test_a_block_that_writes_nothing_publishes_nothing(tmp_path):
+    with pytest.raises(FileNotFoundError), publish.file(tmp_path / "a.txt"):
+        pass
+    assert entries(tmp_path) == []
+
+
+def test_a_reader_never_sees_half_a_file(tmp_path):
+    target = tmp_path / "a.txt"
+    publish.text(target, "x" * 100_000)
+    stop = threading.Event()
+    sizes = set()
+
+    def read():
+        while not stop.is_set():
+            sizes.add(len(target.read_bytes()))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for number in range(20):
+        publish.text(target, "x" * (100_000 if number % 2 else 200_000))
+    stop.set()
+    reader.join()
+    assert sizes <= {100_000, 200_000}
+
+
+def test_text_is_utf_8_and_json_ends_with_a_newline(tmp_path):
+    publish.text(tmp_path / "a.txt", "第一条")
+    assert (tmp_path / "a.txt").read_bytes() == "第一条".encode()
+    publish.json_file(tmp_path / "a.json", {"b": 1, "a": "第"})
+    assert (tmp_path / "a.json").read_text("utf-8") == '{\n  "b": 1,\n  "a": "第"\n}\n'
+    assert list(json.loads((tmp_path / "a.json").read_text("utf-8"))) == ["b", "a"]
+
+
+def test_sha256_is_that_of_the_standard(tmp_path):
+    """FIPS 180-4's example "abc"."""
+    (tmp_path / "abc").write_text("abc")
+    assert publish.sha256(tmp_path / "abc") == (
+        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    )
