@@ -88,7 +88,7 @@ CPU_REFUSALS = [
         (
             "model.vocab_size",
             "258",
-            "at least 259 for byte-level BPE (256 bytes, 3 special tokens)",
+            "at least 259 for a tokenizer that is trained (256 bytes, 3 special tokens)",
         ),
     ),
     (

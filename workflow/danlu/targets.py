@@ -114,12 +114,12 @@ def _tokenizer(e: Experiment) -> list[Conflict]:
         found.append(("tokenizer.file", "null", "the path of a tokenizer.json, as kind is file"))
     if t.kind != "file" and t.file:
         found.append(("tokenizer.file", repr(t.file), f"null, as kind is {t.kind}"))
-    if t.kind == "bpe" and e.model.vocab_size < 256 + 3:
+    if t.kind != "file" and e.model.vocab_size < 256 + 3:
         found.append(
             (
                 "model.vocab_size",
                 str(e.model.vocab_size),
-                "at least 259 for byte-level BPE (256 bytes, 3 special tokens)",
+                "at least 259 for a tokenizer that is trained (256 bytes, 3 special tokens)",
             )
         )
     names = [t.end_of_document_token, t.padding_token, t.begin_token]
