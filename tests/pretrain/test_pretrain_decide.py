@@ -103,7 +103,7 @@ def test_status_3_of_any_worker_is_a_loss_that_is_not_finite_also_without_its_ev
     decision = decide(ending(exit_codes={0: -9, 1: 3}, failed=1, saved=0))
     assert isinstance(decision, Fail)
     assert decision.exit_code == 3
-    assert "step 25 is not finite" in decision.reason
+    assert "near step 24 is not finite" in decision.reason
     assert "there is no checkpoint and the next start begins at step 1" in decision.reason
 
 

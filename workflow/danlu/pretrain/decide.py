@@ -92,11 +92,11 @@ def decide(ending: Ending, failed_at: Sequence[int] = ()) -> Decision:
 
 
 def _not_finite(e: Ending) -> str:
-    step = e.steps + 1 if e.nonfinite is None else e.nonfinite
+    where = f"near step {e.steps}" if e.nonfinite is None else f"of step {e.nonfinite}"
     return (
-        f"the loss or the gradient of step {step} is not finite; no checkpoint was written after "
-        f"it, {_newest(e)}. Look at the records of that step, lower training.learning_rate or, "
-        "in fp16, look at loss_scale"
+        f"the loss or the gradient {where} is not finite; no checkpoint was written after it, "
+        f"{_newest(e)}. Look at the records of that step, lower training.learning_rate or, in "
+        "fp16, look at loss_scale"
     )
 
 

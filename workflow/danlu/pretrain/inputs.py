@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from danlu import experiments, installed
@@ -15,6 +13,8 @@ from danlu.errors import DanluError
 from danlu.pretrain import npus, state
 from danlu.pretrain.begin import Made
 from danlu.pretrain.layout import Paths
+from danlu.records import manifest as records
+from danlu.tokenizer import ids as tokenizer
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class Inputs:
 def read(paths: Paths) -> Inputs:
     """Read experiment.yaml, the records' manifest and the tokenizer's ids.
 
-    Raises DanluError with all that is wrong: versions known bad, NPUs that are not there,
-    ids and sizes that do not agree. The records themselves are not read here.
+    Raises DanluError with what is wrong: versions known bad, NPUs that are not there, ids and
+    sizes that do not agree. The records themselves are not read here.
     """
     installed.refuse_known_bad()
     experiment = experiments.read_resolved(paths.run / "experiment.yaml")
@@ -42,39 +42,16 @@ def read(paths: Paths) -> Inputs:
         lacking = npus.missing(experiment.parallel.devices, npus.present(), os.environ)
         if lacking:
             raise DanluError("\n".join(lacking))
-    manifest = _json(paths.records / "manifest.json")
-    faults = disagreements(experiment, manifest, _json(paths.tokenizer / "ids.json"))
+    manifest = records.read(paths.records)
+    records.agree(manifest, experiment)
+    ids = tokenizer.read(paths.tokenizer)
+    faults = [
+        f"{paths.tokenizer / 'ids.json'}: {key}: found {getattr(ids, key)}; the records were made "
+        f"with {getattr(manifest.ids, key)}; make them again with this tokenizer"
+        for key in type(ids).model_fields
+        if getattr(ids, key) != getattr(manifest.ids, key)
+    ]
     if faults:
         raise DanluError("\n".join(faults))
-    return Inputs(paths, experiment, manifest, state.made_now(experiment, manifest))
-
-
-def disagreements(
-    experiment: Experiment, manifest: Mapping[str, Any], ids: Mapping[str, Any]
-) -> list[str]:
-    """Where experiment, records and tokenizer disagree, a line each; empty where nowhere."""
-    faults = []
-    for key in sorted(manifest["ids"].keys() | ids.keys()):
-        records, tokenizer = manifest["ids"].get(key), ids.get(key)
-        if records != tokenizer:
-            faults.append(
-                f"ids.json: {key}: the tokenizer has {tokenizer}, the records were made with "
-                f"{records}; make the records again"
-            )
-    for source, key, found, asked in (
-        ("manifest.json", "vocab_size", manifest["vocab_size"], experiment.model.vocab_size),
-        ("manifest.json", "seq_length", manifest["seq_length"], experiment.records.seq_length),
-        ("ids.json", "vocab_size", ids["vocab_size"], experiment.model.vocab_size),
-    ):
-        if found != asked:
-            faults.append(f"{source}: {key}: found {found}; experiment.yaml asks for {asked}")
-    return faults
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DanluError(
-            f"{path}: cannot be read ({error}); run the stage that makes it"
-        ) from error
+    described = manifest.model_dump(mode="json")
+    return Inputs(paths, experiment, described, state.made_now(experiment, described))
