@@ -43,6 +43,7 @@ class Comparison:
     metrics: tuple[Row, ...]
     first_step: int | None
     common_steps: int
+    both_trained: bool
 
     @property
     def warnings(self) -> list[str]:
@@ -92,6 +93,7 @@ def compare(a: Path, b: Path) -> Comparison:
             (s for s in common if curves[0][s]["loss_hex"] != curves[1][s]["loss_hex"]), None
         ),
         common_steps=len(common),
+        both_trained=all(curves),
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -115,10 +115,22 @@ def last_line(path: Path) -> dict[str, Any] | None:
         raise DanluError(f"{path}: its last line is damaged: {error}") from error
 
 
-def training_code(run: Path) -> list[str]:
-    """The digests of the pretrain code that trained the run, in the order they first came."""
-    codes = [e["code"] for e in events(run) if e.get("event") in ("start", "resume")]
-    return list(dict.fromkeys(codes))
+def training_code(events: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The digests of the pretrain code whose steps are part of the training as it stands.
+
+    An attempt begins after some step and trains until the next attempt begins: of one that
+    ended before its first checkpoint, nothing is left, whatever code it ran.
+    """
+    codes: list[str] = []
+    begins: int | None = None
+    for event in reversed(events):
+        if event["event"] not in ("start", "resume"):
+            continue
+        step = int(event.get("step", 0))
+        if begins is None or step < begins:
+            codes.append(event["code"])
+            begins = step
+    return list(dict.fromkeys(reversed(codes)))
 
 
 def openings(run: Path) -> list[dict[str, Any]]:

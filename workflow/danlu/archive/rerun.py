@@ -114,7 +114,7 @@ def choose_opening(run: Path, permissions: Permissions) -> dict[str, Any]:
     Raises CannotRerun where no single archived tree can repeat the training.
     """
     openings = reading.openings(run)
-    codes = reading.training_code(run)
+    codes = reading.training_code(reading.events(run))
     if not codes:
         raise CannotRerun(f"{run / 'train/events.jsonl'}: says of no training; nothing to repeat")
     if len(codes) > 1 and not permissions.different_code:

@@ -90,15 +90,16 @@ def stage(events: Sequence[Mapping[str, Any]], alive: Callable[[Mapping[str, Any
 def supervised(begun: Mapping[str, Any]) -> bool:
     """Whether the supervisor that wrote this start still runs on this machine.
 
-    On another machine nobody here can tell, so it is taken as alive. A process that was
-    created after the event only inherited the number.
+    Where it says that it ran on another, nobody here can tell, and it is taken as alive. A
+    process that was created after the event only inherited the number.
     """
-    if begun.get("host") != socket.gethostname():
+    here = socket.gethostname()
+    if begun.get("host", here) != here:
         return True
     import psutil
 
     try:
-        created = psutil.Process(begun["pid"]).create_time()
+        created = psutil.Process(begun["pids"]["supervisor"]).create_time()
     except (psutil.NoSuchProcess, KeyError):
         return False
     # Within a second: the kernel counts start times in clock ticks since boot.
