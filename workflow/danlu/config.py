@@ -59,15 +59,15 @@ class Filter(Section):
         description="Allowed share of characters that are neither letters, digits nor blanks."
     )
     max_top_ngram_share: Share = Field(
-        description="Allowed share of characters inside the most frequent n-gram "
-        "(4 words, or 8 Chinese characters)."
+        description="Allowed share of characters inside the most frequent n-gram (4 words, or "
+        "8 Chinese characters) that occurs at least three times."
     )
 
 
 class Corpus(Section):
     text_column: str = Field(min_length=1, description="The column that holds the text.")
     language_column: str | None = Field(
-        description="The column that holds the language; null: detected per document."
+        description="The column that holds the language; null: `lang`, or detected per document."
     )
     max_rejected_share: Share = Field(
         description="More unreadable lines than this share stop the run."
