@@ -84,7 +84,8 @@ def fault(folder: Path) -> str | None:
         return f"{folder / 'common.json'}: missing or cut"
     if common["step_num"] != step:
         return f"{folder / 'common.json'}: step_num {common['step_num']}, expected {step}"
-    names: dict[str, dict[int, int]] = {"model": {}, "opt": {}}
+    found: dict[str, set[int]] = {"model": set(), "opt": set()}
+    totals: set[int] = set()
     for path in sorted(folder.glob("*.safetensors")):
         match = _SHARD.fullmatch(path.name)
         if match is None:
@@ -92,13 +93,13 @@ def fault(folder: Path) -> str | None:
         reason = _cut(path)
         if reason:
             return f"{path}: {reason}"
-        names[match[1]][int(match[2])] = int(match[3])
-    totals = {total for shards in names.values() for total in shards.values()}
+        found[match[1]].add(int(match[2]))
+        totals.add(int(match[3]))
     if len(totals) > 1:
         return f"{folder}: shards of {sorted(totals)} in one checkpoint"
     total = totals.pop() if totals else 1
-    for kind, shards in names.items():
-        missing = sorted(set(range(total)) - set(shards))
+    for kind, indices in found.items():
+        missing = sorted(set(range(total)) - indices)
         if missing:
             return f"{folder}: {kind} shard {missing[0]} of {total} is missing"
     if total > 1 and _json(folder / "metadata.json") is None:
