@@ -86,8 +86,13 @@ def read_source(project: Path, products: Sequence[str] = ()) -> Source:
         commit = git(project, "rev-parse", "--verify", "HEAD^{commit}").decode().strip()
     except GitError:
         return Source(None, without="the git repository has no commit yet")
+    objects = project / os.fsdecode(git(project, "rev-parse", "--git-path", "objects")[:-1])
     with tempfile.TemporaryDirectory(prefix="danlu-index-") as folder:
-        index = {"GIT_INDEX_FILE": f"{folder}/index"}
+        index = {
+            "GIT_INDEX_FILE": f"{folder}/index",
+            "GIT_OBJECT_DIRECTORY": folder,
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(objects.resolve()),
+        }
         patch, left_out = _patch(project, index, tuple(f"{product}/" for product in products))
     return Source(commit, prefix.rstrip("/"), patch, left_out)
 
