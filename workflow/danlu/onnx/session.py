@@ -31,6 +31,9 @@ class Cache:
 class Decoder:
     """An exported decoder, opened once.
 
+    vocab_size: the width of its logits; token_ids: what the file states of bos_token_id,
+    eos_token_id and pad_token_id.
+
     Results do not depend on `threads`. Those of the fp32 model do not depend on what shares a
     batch beyond rounding; the int8 model quantizes its activations with one scale for the whole
     batch, so there the other rows and the padding do move the result.
@@ -70,6 +73,8 @@ class Decoder:
                 "past_key_values.N.key/value -> logits, present.N.key/value"
             )
         self.vocab_size = int(self._session.get_outputs()[0].shape[2])
+        stated = self._session.get_modelmeta().custom_metadata_map
+        self.token_ids = {k: int(v) for k, v in sorted(stated.items()) if k.endswith("_token_id")}
 
     def logits(self, ids: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
         """The logits of whole rows.
