@@ -94,7 +94,7 @@ class Supervised:
         found = [json.loads(line) for line in lines]
         return [event for event in found if event["event"] in names or not names]
 
-    def wait_for(self, met: Callable[[], bool], seconds: float = 30.0) -> None:
+    def wait_for(self, met: Callable[[], bool], seconds: float = 90.0) -> None:
         """Until the condition is met; fails after so many seconds."""
         end = time.monotonic() + seconds
         while not met():

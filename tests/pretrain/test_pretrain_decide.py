@@ -11,7 +11,7 @@ def ending(**what):
     return Ending(**({"steps": 24, "total_steps": 240, "saved": 20} | what))
 
 
-FINE = {"steps": 240, "exit_codes": {0: 0, 1: 0}, "launcher": 0, "worker_done": 240}
+FINE = {"steps": 240, "exit_codes": {0: 0, 1: 0}, "msrun": 0, "worker_done": 240}
 
 
 def test_workers_that_say_so_after_the_last_step_have_finished():
@@ -19,8 +19,8 @@ def test_workers_that_say_so_after_the_last_step_have_finished():
 
 
 def test_the_exit_status_of_msrun_is_not_asked_when_the_workers_say_they_are_done():
-    assert decide(ending(**FINE | {"launcher": 1})) == Finish()
-    assert decide(ending(**FINE | {"launcher": None})) == Finish()
+    assert decide(ending(**FINE | {"msrun": 1})) == Finish()
+    assert decide(ending(**FINE | {"msrun": None})) == Finish()
 
 
 def test_a_status_that_nobody_saw_is_no_failure_when_the_workers_say_they_are_done():
@@ -33,17 +33,17 @@ def test_a_stop_that_comes_too_late_changes_nothing():
 
 FAILURES = {
     "exit status 0 without worker_done": (
-        {"exit_codes": {0: 0, 1: 0}, "launcher": 0},
+        {"exit_codes": {0: 0, 1: 0}, "msrun": 0},
         1,
         "the workers ended after step 24 of 240 without saying that they were done",
     ),
     "one worker crashed": (
-        {"exit_codes": {0: -9, 1: 1}, "failed": 1, "launcher": 1},
+        {"exit_codes": {0: -9, 1: 1}, "failed": 1, "msrun": 1},
         1,
         "worker 1 ended with status 1 after step 24 of 240",
     ),
     "one worker was killed": (
-        {"exit_codes": {0: -9, 1: -9}, "failed": 0, "launcher": 1},
+        {"exit_codes": {0: -9, 1: -9}, "failed": 0, "msrun": 1},
         1,
         "worker 0 was killed by SIGKILL (out of memory? see dmesg) after step 24 of 240",
     ),
@@ -53,12 +53,12 @@ FAILURES = {
         "worker 1 was killed by SIGSEGV after step 240 of 240",
     ),
     "msrun was killed": (
-        {"exit_codes": {0: None, 1: None}, "launcher": -9},
+        {"exit_codes": {0: None, 1: -9}, "msrun": -9},
         1,
         "msrun was killed by SIGKILL (out of memory? see dmesg) after step 24 of 240",
     ),
     "no worker ever started": (
-        {"steps": 0, "launcher": 1},
+        {"steps": 0, "msrun": 1},
         1,
         "msrun ended with status 1 after step 0 of 240",
     ),
@@ -116,7 +116,7 @@ def test_a_loss_that_is_not_finite_outweighs_a_stop_and_a_finish():
     ("signal", "status"), [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 143)], ids=lambda x: str(x)
 )
 def test_a_stop_has_the_status_of_its_signal(signal, status):
-    decision = decide(ending(signal=signal, stopped=24, exit_codes={0: 0, 1: 0}, launcher=0))
+    decision = decide(ending(signal=signal, stopped=24, exit_codes={0: 0, 1: 0}, msrun=0))
     assert decision == Stop(status, f"stopped at {signal.name}; saved at step 24")
 
 
@@ -135,7 +135,7 @@ def test_a_worker_that_fails_while_it_stops_is_named():
 
 
 def test_workers_that_were_signalled_past_the_supervisor_are_a_stop_too():
-    decision = decide(ending(stopped=24, exit_codes={0: 0, 1: 0}, launcher=0))
+    decision = decide(ending(stopped=24, exit_codes={0: 0, 1: 0}, msrun=0))
     assert decision == Stop(143, "stopped at a signal to the workers; saved at step 24")
 
 

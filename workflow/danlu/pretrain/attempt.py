@@ -99,14 +99,17 @@ class Attempt:
         self._read()
         self.workers.look()
         self._complete_exit_codes(code)
+        msrun = None if self._own_kill or self.workers.devices == 1 else code
         first = self.workers.first_failed
+        if msrun is not None and msrun < 0:
+            first = None  # the kernel has killed the workers because msrun was killed
         step = {name: event.get("step") for name, event in self._seen.items()}
         return Ending(
             steps=self.steps,
             total_steps=self.total_steps,
             exit_codes=self.workers.exit_codes(),
             failed=None if first is None else first.rank,
-            launcher=None if self._own_kill else code,
+            msrun=msrun,
             worker_done=step.get("worker_done"),
             stopped=step.get("stopped"),
             nonfinite=step.get("nonfinite"),

@@ -17,8 +17,9 @@ class Ending:
     steps: steps of the curve when it ended, counted from the beginning of the run.
     exit_codes: by rank; negative for a signal as in subprocess; None where the process is
         gone and nobody saw its status.
-    failed: the rank that failed first; those that end after it are its victims.
-    launcher: exit status of msrun, or of the one worker; None where the supervisor killed it.
+    failed: the rank that failed first; those that end after it are its victims, and all are
+        where msrun was killed.
+    msrun: its exit status; None where the supervisor killed it, and for one device without it.
     worker_done: the step of the event `worker_done` of this attempt, None without one.
     stopped: the step of the event `stopped`, at which the workers saved and stopped.
     nonfinite: the step of the event `nonfinite`.
@@ -32,7 +33,7 @@ class Ending:
     total_steps: int
     exit_codes: Mapping[int, int | None] = field(default_factory=dict)
     failed: int | None = None
-    launcher: int | None = None
+    msrun: int | None = None
     worker_done: int | None = None
     stopped: int | None = None
     nonfinite: int | None = None
@@ -121,8 +122,8 @@ def _failed(e: Ending, done: bool) -> str:
         return f"no progress for {e.stalled:.0f} s {where}: the workers were killed"
     if e.failed is not None and (code := e.exit_codes.get(e.failed)):
         return f"worker {e.failed} {describe_exit(code)} {where}"
-    if e.launcher is not None and e.launcher != 0:
-        return f"msrun {describe_exit(e.launcher)} {where}"
+    if e.msrun:
+        return f"msrun {describe_exit(e.msrun)} {where}"
     return f"the workers ended {where} without saying that they were done"
 
 
