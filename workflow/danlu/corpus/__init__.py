@@ -1,0 +1,1 @@
+"""From the data to the corpus: read, cleaned, deduplicated, filtered and split."""
