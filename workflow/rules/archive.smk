@@ -1,27 +1,26 @@
-# The run's folder and its record: what will be run, on what, with which code. Opened anew when
-# the settings or the code of the run change; the openings before stay in its history, so the
-# files are updated, not replaced. What follows takes them as ancient: only its own settings and
-# code make a stage run again.
+# A run's folder and its record, experiment.yaml and provenance.json: what is run, on what data,
+# with which code. It is opened before each stage of the run that is to run with new settings or
+# new code; the openings before stay in its history. A mark a stage, and not the record itself, is
+# what the stages wait for: to evaluate with other settings must not train anew.
 rule open:
+    input:
+        before=before_opening,
     output:
-        experiment=update(f"{RUNS}/{{run}}/experiment.yaml"),
-        provenance=update(f"{RUNS}/{{run}}/provenance.json"),
+        opened=touch(f"{RUNS}/{{run}}/logs/opened-{{stage}}"),
     log:
-        f"{RUNS}/{{run}}/logs/open.log",
+        f"{RUNS}/{{run}}/logs/open-{{stage}}.log",
     benchmark:
-        f"{RUNS}/{{run}}/benchmarks/open.tsv"
+        f"{RUNS}/{{run}}/benchmarks/open-{{stage}}.tsv"
     conda:
         environment
     params:
-        run=subpath(output.provenance, parent=True),
+        run=subpath(output.opened, ancestor=2),
         told=opening,
         data=lambda wildcards: PLAN.selection.data,
         data_md5=PLAN.data_md5,
-        experiment=whole,
-        stages=CODE_OF_A_RUN,
-        code=CODE["archive"],
+        settings=opened_for,
     message:
-        "Open the run {wildcards.run}"
+        "Open the run {wildcards.run} to {wildcards.stage}"
     shell:
         "python -m danlu.archive open --run {params.run:q} {params.told:q}"
         " --data {params.data:q} --data-md5 {params.data_md5} > {log:q} 2>&1"

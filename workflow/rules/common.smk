@@ -32,10 +32,6 @@ BUILD = PLAN.selection.build
 RUN_NAMES = [planned.run for planned in PLAN.runs]
 
 CODE = runs.code_digests()
-# What a run's record must tell anew when it changes: the code of all that makes the run.
-CODE_OF_A_RUN = runs.canonical(
-    {s: d for s, d in CODE.items() if s not in ("archive", "tracking")}
-)
 
 claims = []
 
@@ -51,14 +47,13 @@ onstart:
 wildcard_constraints:
     run=PLAN.pattern(),
     key="[0-9a-f]{12}",
+    stage="pretrain|merge|export|evaluate",
 
 
-def data_state():
-    """Whether the data are still what the note of their check says: another value checks anew."""
+def data_changed():
+    """Whether the data are no longer what the note of their check says."""
     note = Path(BUILD, "data", f"{PLAN.data_md5}.json")
-    if not note.exists() or data.current(note, Path(PLAN.selection.data)):
-        return "as noted"
-    return "changed since"
+    return note.exists() and not data.current(note, Path(PLAN.selection.data))
 
 
 def environment(wildcards):
@@ -103,9 +98,30 @@ def opening(wildcards):
     return ["--config", str(CONFIG), "--experiment", name, "--target", target, *npu]
 
 
-def whole(wildcards):
-    """The whole experiment as canonical JSON."""
-    return experiment(wildcards).canonical()
+def before_opening(wildcards):
+    """What is there when a run is opened for a stage: the end of the stage before."""
+    before = {
+        "pretrain": [],
+        "merge": rules.pretrain.output.finished,
+        "export": rules.merge.output.check,
+        "evaluate": rules.export.output.parity,
+    }
+    return before[wildcards.stage]
+
+
+def opened_for(wildcards):
+    """The settings and the code with which a stage runs: when they change, it is opened anew."""
+    e = experiment(wildcards)
+    told = {
+        "pretrain": [
+            e.model_dump(mode="json", exclude={"export", "evaluation"}),
+            *(CODE[stage] for stage in ("corpus", "tokenizer", "records", "pretrain")),
+        ],
+        "merge": [CODE["weights"]],
+        "export": [e.export.model_dump(mode="json"), CODE["onnx"]],
+        "evaluate": [e.evaluation.model_dump(mode="json"), CODE["evaluate"]],
+    }
+    return runs.canonical(told[wildcards.stage])
 
 
 def devices(wildcards):

@@ -5,7 +5,7 @@ rule data:
         corpora=ancient("envs/corpora.json"),
         dvc=ancient(f"{PLAN.selection.data}.dvc"),
     output:
-        checked=f"{BUILD}/data/{PLAN.data_md5}.json",
+        checked=update(f"{BUILD}/data/{PLAN.data_md5}.json"),
     log:
         f"{BUILD}/logs/data/{PLAN.data_md5}.log",
     benchmark:
@@ -14,7 +14,7 @@ rule data:
         environment
     params:
         data=subpath(input.dvc, strip_suffix=".dvc"),
-        state=data_state(),
+        changed=data_changed(),
         code=CODE["data"],
     message:
         "Provide the data and check it against {input.dvc}"

@@ -1,7 +1,7 @@
 # Bits per byte and accuracy on held-out text, continuations, and the evaluation sets.
 rule evaluate:
     input:
-        experiment=ancient(rules.open.output.experiment),
+        opened=f"{RUNS}/{{run}}/logs/opened-evaluate",
         model=rules.export.output.model,
         parity=rules.export.output.parity,
         heldout=shared(rules.corpus.output.heldout, "corpus"),

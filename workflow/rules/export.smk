@@ -1,7 +1,7 @@
 # ONNX graphs of the weights, fp32 and int8, with the figures of their parity.
 rule export:
     input:
-        experiment=ancient(rules.open.output.experiment),
+        opened=f"{RUNS}/{{run}}/logs/opened-export",
         check=rules.merge.output.check,
     output:
         model=f"{RUNS}/{{run}}/onnx/model.onnx",

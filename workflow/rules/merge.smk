@@ -2,6 +2,7 @@
 # give the logits that the end of training stored.
 rule merge:
     input:
+        opened=f"{RUNS}/{{run}}/logs/opened-merge",
         finished=rules.pretrain.output.finished,
         tokenizer=shared(rules.tokenizer.output.tokenizer, "tokenizer"),
     output:

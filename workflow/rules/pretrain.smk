@@ -2,8 +2,7 @@
 # a job that is stopped, and the next call goes on from them.
 rule pretrain:
     input:
-        experiment=ancient(rules.open.output.experiment),
-        provenance=ancient(rules.open.output.provenance),
+        opened=f"{RUNS}/{{run}}/logs/opened-pretrain",
         manifest=shared(rules.records.output.manifest, "records"),
         ids=shared(rules.tokenizer.output.ids, "tokenizer"),
     output:
