@@ -35,10 +35,8 @@ def ended(process, seconds=90):
     return process.returncode, said
 
 
-def goes_on_to_the_end(run, steps):
-    """Let the rest of the run be short, finish it, and see each step once."""
-    text = (run.folder / "experiment.yaml").read_text()
-    assert "total_steps: 2000" in text
+def goes_on(run, steps):
+    """Start again, let it come further than `steps`, stop it: each step stands once."""
     run.behave(step_seconds=0)
     process = run.start()
     run.wait_for_step(steps)
@@ -62,8 +60,15 @@ def test_at_a_signal_the_workers_save_and_stop(training, number, status):
     (stop,) = run.events("stop")
     assert (stop["signal"], stop["saved"]) == (number.name, stopped["step"])
     assert run.living() == []
-    goes_on_to_the_end(run, stopped["step"] + 20)
-    assert run.events("resume")[0]["step"] == stopped["step"]
+
+
+def test_after_a_stop_the_next_start_goes_on_where_it_was(training):
+    run, process = training()
+    os.kill(process.pid, SIGTERM)
+    ended(process)
+    step = run.events("stopped")[0]["step"]
+    goes_on(run, step + 20)
+    assert [event["step"] for event in run.events("resume")] == [step]
 
 
 def test_what_it_says_of_a_stop(training):
@@ -136,7 +141,7 @@ def test_when_the_supervisor_is_killed_nothing_is_left_and_the_next_start_goes_o
     os.kill(process.pid, SIGKILL)
     process.wait()
     run.wait_for(lambda: run.living() == [], seconds=5)
-    goes_on_to_the_end(run, 40)
+    goes_on(run, 40)
 
 
 def test_when_msrun_is_killed_nothing_is_left_and_the_next_start_goes_on(training):
@@ -147,7 +152,7 @@ def test_when_msrun_is_killed_nothing_is_left_and_the_next_start_goes_on(trainin
     assert status == 1
     assert "msrun was killed by SIGKILL" in said
     assert run.living() == []
-    goes_on_to_the_end(run, 40)
+    goes_on(run, 40)
 
 
 def test_a_worker_left_over_is_ended_before_training_goes_on(supervised):
@@ -167,6 +172,18 @@ def test_a_second_supervisor_on_the_same_run_is_refused(training):
     assert "another supervisor is training this run" in said
     os.kill(process.pid, SIGTERM)
     assert ended(process)[0] == 143
+
+
+def test_when_nobody_listens_any_more_training_goes_on(training):
+    """The rule's `tee` was killed, or the terminal is gone."""
+    run, process = training()
+    process.stderr.close()
+    process.stderr = None
+    step = run.curve()[-1]["step"]
+    run.wait_for_step(step + 20)
+    os.kill(process.pid, SIGTERM)
+    assert ended(process)[0] == 143
+    assert len(run.events("stopped")) == 1
 
 
 def shell(run):

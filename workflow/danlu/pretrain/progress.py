@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from typing import Any
@@ -15,10 +16,15 @@ EVERY = 30.0
 
 
 def say(message: str) -> None:
-    """A line of the supervisor's, above the bar where there is one."""
-    for line in message.splitlines():
-        tqdm.write(f"danlu: {line}", file=sys.stderr)
-    sys.stderr.flush()
+    """A line of the supervisor's, above the bar where there is one.
+
+    Where nobody can hear it any more (a closed terminal, a log's `tee` that was killed), the
+    training that it tells of goes on all the same; events.jsonl has what matters.
+    """
+    with contextlib.suppress(OSError):
+        for line in message.splitlines():
+            tqdm.write(f"danlu: {line}", file=sys.stderr)
+        sys.stderr.flush()
 
 
 class Progress:
@@ -50,7 +56,8 @@ class Progress:
         told = self._told(row)
         if not self._bar.disable:
             self._bar.set_postfix_str(told, refresh=False)
-            self._bar.update(row["step"] - self._bar.n)
+            with contextlib.suppress(OSError):  # as in say
+                self._bar.update(row["step"] - self._bar.n)
             return
         now = time.monotonic()
         last = row["step"] == self._total
@@ -60,7 +67,8 @@ class Progress:
 
     def close(self) -> None:
         """Leave the bar as it stands."""
-        self._bar.close()
+        with contextlib.suppress(OSError):  # as in say
+            self._bar.close()
 
     def _told(self, row: dict[str, Any]) -> str:
         left = (self._total - row["step"]) * self._speed.seconds
