@@ -101,7 +101,7 @@ def make_run(tmp_path, mindformers):
         golden = read_golden(name)
         base = resolve("baseline", ROOT / "config" / "config.yaml", "cpu").model_dump()
         base["model"] = golden.model.model_dump()
-        base["tokenizer"]["kind"] = "characters"
+        base["tokenizer"] |= {"kind": "file", "file": "tokenizer.json"}
         base["records"]["seq_length"] = 32
         base["weights"]["prompts"] = ("the first prompt", "a second one")
         experiment = Experiment.model_validate(base)

@@ -24,8 +24,8 @@ from danlu.weights import checkpoint, huggingface, mapping, probe, reference, vo
 from danlu.weights.probe import Probe
 
 
-def convert(run: Path, tokenizer: Path) -> None:
-    """Convert, check and publish run/weights.
+def convert(run: Path, tokenizer: Path) -> dict[str, Any]:
+    """Convert, check and publish run/weights; returns the content of check.json.
 
     Raises DanluError where the checkpoint is not complete, its replicas differ, its tensors are
     not those of the experiment's model, ids disagree, or the logits are not the trainer's.
@@ -50,7 +50,9 @@ def convert(run: Path, tokenizer: Path) -> None:
             parts = mapping.legacy_llama(model, mapping.is_fused_llama(merged))
         weights = mapping.to_hugging_face(merged, parts)
         huggingface.write(target, model, weights, ids, tokenizer / "tokenizer.json")
-        publish.json_file(target / "check.json", check(experiment, target, stored))
+        figures = check(experiment, target, stored)
+        publish.json_file(target / "check.json", figures)
+    return figures
 
 
 def check(experiment: Experiment, folder: Path, stored: Probe) -> dict[str, Any]:
@@ -131,8 +133,9 @@ def main() -> None:
     parser.add_argument("--run", type=Path, required=True, help="runs/<date>-<name>")
     parser.add_argument("--tokenizer", type=Path, required=True, help="build/tokenizer/<key>")
     arguments = parser.parse_args()
-    errors.run(lambda: convert(arguments.run, arguments.tokenizer))
+    for key, value in convert(arguments.run, arguments.tokenizer).items():
+        print(f"{key}: {json.dumps(value)}")
 
 
 if __name__ == "__main__":
-    main()
+    errors.run(main)
