@@ -26,6 +26,7 @@ from danlu.corpus.languages import is_unspaced
 
 WORD = re.compile(r"\w+")
 BATCH = 1024
+HELD = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ class _Near:
         self.permutations = settings.bands * settings.rows
         self.seed = seed
         self.index = RMinHashLSH(settings.threshold, self.permutations, settings.bands)
-        self.shingle_set = lru_cache(maxsize=BATCH)(
+        self.shingle_set = lru_cache(maxsize=HELD)(
             lambda i: frozenset(shingles(texts[i], *self.ngrams))
         )
 
