@@ -1,12 +1,21 @@
-"""Experiments for tests: every setting that there is, the values that tests speak of pinned.
+"""What tests of several parts stand on: experiments, and a miniature of the project.
 
-So that a default can be tuned without a test failing that only took it as its example.
+The miniature is a copy with a git repository, data and an experiment of its own. The experiments
+are every setting that there is, with the values that tests speak of pinned, so that a default
+can be tuned without a test failing that only took it as its example.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +25,158 @@ import yaml
 from danlu.config import Experiment
 from danlu.experiments import merge
 
-REPOSITORY = Path(__file__).parent.parent
+REPOSITORY = Path(__file__).parents[1]
+ENGLISH = """
+    river harbour winter council farmer letter bridge captain market engine garden lantern history
+    village teacher journey mountain question answer weather library treaty budget railway senate
+    opened carried measured promised repaired followed studied crossed gathered painted remembered
+    refused discovered protected written counted quiet narrow ancient bright northern careful honest
+    distant heavy golden early public the a of with under beyond against through and while because
+""".split()
+CHINESE = """
+    公民 法律 国家 机关 应当 规定 合同 财产 权利 义务 责任 保护 环境 河流 土地 森林 农民 城市 学校 教师
+    依照 可以 不得 必须 申请 批准 登记 公布 实施 管理 监督 检查 处理 赔偿 损失 人民 法院 代表 大会 常务
+    经济 社会 发展 建设 安全 生产 工业 农业 科学 技术 教育 文化 卫生 劳动 保险 部门 地方 政府 负责 工作
+""".split()
+EXPERIMENT = """
+corpus: {heldout_share: 0.1}
+tokenizer: {min_frequency: 1}
+records: {seq_length: 32}
+model:
+  vocab_size: 384
+  hidden_size: 32
+  intermediate_size: 64
+  num_hidden_layers: 2
+  num_attention_heads: 4
+  num_key_value_heads: 2
+  head_dim: 8
+  max_position_embeddings: 128
+training:
+  total_steps: 8
+  global_batch_size: 4
+  micro_batch_size: 2
+  warmup_steps: 2
+  save_interval_steps: 4
+evaluation:
+  max_documents: 12
+  max_new_tokens: 8
+"""
+
+
+def documents() -> list[dict[str, str]]:
+    """Some hundred made-up documents, 300 English and 200 Chinese; the same at every call."""
+    draw = random.Random(7)
+    made = []
+    for number in range(300):
+        sentences = [
+            " ".join(draw.choices(ENGLISH, k=draw.randint(6, 14))).capitalize() + "."
+            for _ in range(draw.randint(3, 8))
+        ]
+        made.append({"id": f"en/{number}", "text": " ".join(sentences), "lang": "en"})
+    for number in range(200):
+        clauses = ["".join(draw.choices(CHINESE, k=draw.randint(4, 9))) for _ in range(6)]
+        made.append({"id": f"zh/{number}", "text": "，".join(clauses) + "。", "lang": "zh"})
+    return made
+
+
+@dataclass(frozen=True)
+class Project:
+    """A copy of the repository, and how it is called."""
+
+    folder: Path
+
+    def call(self, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Run a program of this environment in the project; output is captured together."""
+        return subprocess.run(
+            command,
+            cwd=self.folder,
+            env={**os.environ, "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"}
+            | environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+
+    def git(self, *arguments: str) -> None:
+        """git with an author; an error fails the test."""
+        author = ("-c", "user.name=Danlu", "-c", "user.email=danlu@localhost")
+        done = self.call("git", *author, *arguments)
+        assert done.returncode == 0, done.stdout
+
+    def snakemake(
+        self, *arguments: str, profile: str = "profiles/cpu", **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Snakemake as a person calls it."""
+        return self.call("snakemake", "--profile", profile, *arguments, **environment)
+
+    def planned(self, *arguments: str, profile: str = "profiles/cpu") -> set[str]:
+        """The rules that a call would run, without `all`; empty where nothing is to be done."""
+        done = self.snakemake("--dry-run", *arguments, profile=profile)
+        assert done.returncode == 0, done.stdout
+        if "Nothing to be done" in done.stdout:
+            return set()
+        table = re.search(r"Job stats:\n.*\n-.*\n((?:.+\n)+?)total", done.stdout)
+        assert table, done.stdout
+        return {line.split()[0] for line in table[1].splitlines()} - {"all"}
+
+    def run(self, name: str = "miniature") -> Path:
+        """The folder of the one run of this name."""
+        (found,) = self.folder.glob(f"runs/*-{name}")
+        return found
+
+    def edit(self, file: str, old: str, new: str) -> None:
+        """Replace a text that stands once in a file."""
+        path = self.folder / file
+        text = path.read_text(encoding="utf-8")
+        assert text.count(old) == 1, f"{file}: {old!r} stands {text.count(old)} times"
+        path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def copy_repository(folder: Path) -> Project:
+    """What git tracks, as it is in the working tree, with a repository and a commit of its own."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=REPOSITORY, capture_output=True, text=True, check=True
+    )
+    for name in filter(None, listed.stdout.split("\0")):
+        source, target = REPOSITORY / name, folder / name
+        if not os.path.lexists(source):
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source, target, follow_symlinks=False)
+    project = Project(folder)
+    project.git("init", "--quiet")
+    project.git("add", "--all")
+    project.git("commit", "--quiet", "--message", "Copy")
+    return project
+
+
+def make_miniature(folder: Path) -> Project:
+    """A copy whose only experiment trains eight steps on made-up documents, in a minute or two."""
+    project = copy_repository(folder)
+    data = folder / "data"
+    data.mkdir()
+    lines = [json.dumps({**d, "source": "made up"}, ensure_ascii=False) for d in documents()]
+    (data / "documents.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (folder / "config/experiments/miniature.yaml").write_text(EXPERIMENT)
+    project.edit("config/config.yaml", "experiments: [baseline]", "experiments: [miniature]")
+    added = project.call("dvc", "add", "data")
+    assert added.returncode == 0, added.stdout
+    project.git("add", "--all")
+    project.git("commit", "--quiet", "--message", "Miniature")
+    return project
+
+
+@pytest.fixture(scope="session")
+def miniature() -> Callable[[Path], Project]:
+    """Makes a miniature of the project in a folder."""
+    return make_miniature
+
+
+@pytest.fixture(scope="session")
+def repository_copy() -> Callable[[Path], Project]:
+    """Makes a copy of the repository in a folder."""
+    return copy_repository
 
 
 PINNED = {

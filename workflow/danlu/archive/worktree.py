@@ -65,9 +65,16 @@ def remove(repository: Path, tree: Path) -> None:
 
 
 def surroundings(project: Path) -> dict[str, str]:
-    """The environment in which the restored tree's own package is the one that is imported."""
-    paths = [str(project / "workflow"), os.environ.get("PYTHONPATH", "")]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
+    """The environment in which `python` is this one, and `danlu` the restored tree's own."""
+
+    def before(first: Path, name: str) -> str:
+        return os.pathsep.join(part for part in (str(first), os.environ.get(name)) if part)
+
+    return {
+        **os.environ,
+        "PATH": before(Path(sys.executable).parent, "PATH"),
+        "PYTHONPATH": before(project / "workflow", "PYTHONPATH"),
+    }
 
 
 def provide_data(project: Path, main: Path, data: str, md5: str) -> None:
