@@ -41,7 +41,7 @@ CHINESE = """
 EXPERIMENT = """
 corpus: {heldout_share: 0.1}
 tokenizer: {min_frequency: 1}
-records: {seq_length: 32}
+records: {seq_length: 64}
 model:
   vocab_size: 384
   hidden_size: 32
@@ -57,6 +57,8 @@ training:
   micro_batch_size: 2
   warmup_steps: 2
   save_interval_steps: 4
+weights:
+  prompts: ["the quiet harbour", "公民可以申请", "winter and 河流"]
 evaluation:
   max_documents: 12
   max_new_tokens: 8
