@@ -19,8 +19,11 @@ from typing import Any
 
 import psutil
 import pytest
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import WhitespaceSplit
 
-from danlu import experiments
+from danlu import experiments, publish
 from danlu.pretrain import processes
 from danlu.pretrain.attempt import Patience
 from danlu.pretrain.layout import Paths
@@ -32,12 +35,14 @@ SMALL = {
     "records.seq_length": 8,
     "model.max_position_embeddings": 8,
     "model.vocab_size": 300,
+    "weights.prompts": ["a b", "b"],
     "training.total_steps": 12,
     "training.warmup_steps": 2,
     "training.global_batch_size": 4,
     "training.micro_batch_size": 2,
     "training.save_interval_steps": 4,
 }
+
 
 @dataclass
 class Supervised:
@@ -126,12 +131,18 @@ def supervised(tmp_path: Path, draft: Callable[..., Any]):
         for path in (folder, records, tokenizer):
             path.mkdir(parents=True, exist_ok=True)
         (folder / "experiment.yaml").write_text(experiments.dump(experiment))
-        (tokenizer / "tokenizer.json").write_text("{}")
-        ids: dict[str, Any] = {"vocab_size": 300, "tokenizer_size": 290}
-        tokens = {"padding": "<|padding|>", "begin": "<|begin|>", "end_of_document": "<|endoftext|>"}
-        for number, (name, token) in enumerate(tokens.items()):
+        special = {
+            "padding": "<|padding|>",
+            "begin": "<|begin|>",
+            "end_of_document": "<|endoftext|>",
+        }
+        words = Tokenizer(WordLevel({w: n for n, w in enumerate((*special.values(), "a", "b"))}))
+        words.pre_tokenizer = WhitespaceSplit()
+        words.save(str(tokenizer / "tokenizer.json"))
+        ids: dict[str, Any] = {"vocab_size": 300, "tokenizer_size": 5}
+        for number, (name, token) in enumerate(special.items()):
             ids[name] = {"token": token, "id": number}
-        ids["sha256"] = hashlib.sha256(b"{}").hexdigest()
+        ids["sha256"] = publish.sha256(tokenizer / "tokenizer.json")
         (tokenizer / "ids.json").write_text(json.dumps(ids))
         (records / "part-00000.mindrecord").write_bytes(b"rows")
         part = {"file": "part-00000.mindrecord", "rows": 100, "bytes": 4}

@@ -120,10 +120,18 @@ def test_workers_that_hang_are_ended_with_a_clear_message(supervised, changes):
     assert re.search(r"no progress for \d s after step 6 of 12: the workers were killed", said)
 
 
+def test_workers_that_hang_after_the_last_step_are_ended_too(supervised):
+    run = supervised(ALONE)
+    run.behave(faults=[fault("hang", rank=0, step=12)])
+    status, said = run.run(ends=3.0, step=0.5)
+    assert status == 1
+    assert re.search(r"no progress for [3-9] s after step 12 of 12", said)
+
+
 def test_workers_that_never_begin_are_ended_too(supervised):
     run = supervised(ALONE)
     run.behave(step_seconds=600)
-    status, said = run.run(first_step=1.0)
+    status, said = run.run(ends=1.0)
     assert status == 1
     assert re.search(r"no progress for \d s after step 0 of 12", said)
 
@@ -258,10 +266,10 @@ def test_settings_that_do_not_change_the_weights_may_change(supervised):
 def test_a_tokenizer_that_the_records_were_not_made_with_is_refused(supervised):
     run = supervised()
     path = run.tokenizer / "ids.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"tokenizer_size": 280}))
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"tokenizer_size": 6}))
     status, said = run.run()
     assert status == 2
-    assert "ids.json: tokenizer_size: found 280; the records were made with 290" in said
+    assert "ids.json: tokenizer_size: found 6; the records were made with 5" in said
     assert not run.train.exists()
 
 
@@ -273,6 +281,13 @@ def test_records_made_for_another_experiment_are_refused_with_all_that_differs(s
     status, said = run.run()
     assert status == 2
     assert "vocab_size: 400" in said and "seq_length: 16" in said
+
+
+def test_a_prompt_that_does_not_fit_a_row_is_refused_before_anything_is_trained(supervised):
+    run = supervised({"weights.prompts": ["a b", "a b a b a b a b a"]})
+    status, said = run.run()
+    assert status == 2
+    assert "weights.prompts: 'a b a b a b a b a' has 9 tokens; allowed: 1 to 8" in said
 
 
 def test_damaged_records_are_refused(supervised):

@@ -28,7 +28,8 @@ _MSRUN_SAW = re.compile(r"Worker process (\d+) exit with exception\. Error code:
 class Patience:
     """Seconds that the supervisor waits before it takes something for dead.
 
-    first_step: from the start to the first step: imports, finding each other, compilation.
+    ends: from the start to the first step (imports, finding each other, compilation), and
+        after the last one (the logits of the prompts, perhaps on the CPU).
     step: for a step or an event of rank 0 (a checkpoint), at least; and
     slowest: that many times the slowest step so far, if that is longer.
     save: for the workers to save and end after they were asked to stop; likewise.
@@ -36,7 +37,7 @@ class Patience:
     victims: for the other workers and msrun to end after one has failed.
     """
 
-    first_step: float = 3600.0
+    ends: float = 3600.0
     step: float = 900.0
     slowest: float = 20.0
     save: float = 300.0
@@ -44,9 +45,9 @@ class Patience:
     victims: float = 5.0
 
     def stalled(self, slowest: float | None) -> float:
-        """Seconds without progress after which the workers hang. None: no step yet."""
+        """Seconds without progress after which the workers hang. None: before, after the steps."""
         if slowest is None:
-            return self.first_step
+            return self.ends
         return max(self.step, self.slowest * slowest)
 
     def saving(self, slowest: float) -> float:
@@ -195,7 +196,8 @@ class Attempt:
     def _hangs(self) -> bool:
         """Whether nothing has moved for too long; then `stalled` says how long."""
         idle = time.monotonic() - self._moved
-        if self.asked.first is None and idle > self.patience.stalled(self._slowest):
+        slowest = None if self.steps == self.total_steps else self._slowest
+        if self.asked.first is None and idle > self.patience.stalled(slowest):
             self._stalled = idle
             return True
         return False

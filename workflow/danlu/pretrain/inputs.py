@@ -10,7 +10,7 @@ from typing import Any
 from danlu import experiments, installed
 from danlu.config import Experiment
 from danlu.errors import DanluError
-from danlu.pretrain import npus, state
+from danlu.pretrain import npus, probe, state
 from danlu.pretrain.begin import Made
 from danlu.pretrain.layout import Paths
 from danlu.records import manifest as records
@@ -34,7 +34,8 @@ def read(paths: Paths) -> Inputs:
     """Read experiment.yaml, the records' manifest and the tokenizer's ids.
 
     Raises DanluError with what is wrong: versions known bad, NPUs that are not there, ids and
-    sizes that do not agree. The records themselves are not read here.
+    sizes that do not agree, prompts that would fail when all is trained. The records
+    themselves are not read here.
     """
     installed.refuse_known_bad()
     experiment = experiments.read_resolved(paths.run / "experiment.yaml")
@@ -53,5 +54,7 @@ def read(paths: Paths) -> Inputs:
     ]
     if faults:
         raise DanluError("\n".join(faults))
+    prompts = list(experiment.weights.prompts)
+    probe.encode(paths.tokenizer / "tokenizer.json", prompts, experiment.records.seq_length)
     described = manifest.model_dump(mode="json")
     return Inputs(paths, experiment, described, state.made_now(experiment, described))
