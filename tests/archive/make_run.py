@@ -9,16 +9,15 @@ import hashlib
 import json
 import os
 import struct
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import numpy as np
-import yaml
 from safetensors.numpy import save_file
 
-from danlu import runs
+from danlu import experiments, runs
+from danlu.archive.digests import seal
+from danlu.archive.opening import open_run
 
 FORMULA = 1
 
@@ -28,19 +27,19 @@ for name in ("run", "data", "md5", "resolved", "experiment"):
 told = parser.parse_args()
 run = Path(told.run)
 
-which = ("--resolved", told.resolved) if told.resolved else ("--experiment", told.experiment)
-archive = [sys.executable, "-m", "danlu.archive"]
-opening = ("open", "--run", told.run, *which, "--data", told.data, "--data-md5", told.md5)
-subprocess.run([*archive, *opening], check=True)
+if told.resolved:
+    experiment = experiments.read_resolved(Path(told.resolved))
+else:
+    experiment = experiments.resolve(told.experiment, Path("config/config.yaml"), "cpu")
+open_run(run, experiment, told.md5, told.data, Path.cwd())
 
 if Path(os.environ.get("DANLU_TEST_HOLD", "/nowhere")).exists():
     (run / "held").touch()
     time.sleep(60)
 
-experiment = yaml.safe_load((run / "experiment.yaml").read_text("utf-8"))
 extra = Path("extra.txt").read_text() if Path("extra.txt").exists() else ""
 text = Path(told.data, "text.jsonl").read_text("utf-8")
-rate = experiment["training"]["learning_rate"]
+rate = experiment.training.learning_rate
 noise = os.environ.get("DANLU_TEST_NOISE", "")
 digest = hashlib.sha256(f"{FORMULA}|{extra}|{text}|{rate}|{noise}".encode()).digest()
 losses = [struct.unpack("<f", struct.pack("<f", 3 + byte / 256))[0] for byte in digest[:8]]
@@ -57,4 +56,4 @@ with (run / "train/loss.jsonl").open("w") as stream:
 save_file({"layers.0.w": np.array(losses, np.float32)}, run / "weights/model.safetensors")
 (run / "evaluation.json").write_text(json.dumps({"loss": losses[-1]}))
 (run / "train/finished.json").write_text("{}")
-subprocess.run([*archive, "seal", "--run", told.run], check=True)
+seal(run)
