@@ -2,6 +2,12 @@
 
 import json
 import math
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -17,7 +23,10 @@ PROVENANCE = {
     "dirty": False,
 }
 EVALUATION = {
-    "bits_per_byte": {"fp32": {"en": 1.71, "zh": 2.25, "all": 1.9}},
+    "bits_per_byte": {
+        "fp32": {"en": 1.71, "zh": 2.25, "all": 1.9},
+        "int8": {"en": 1.75, "zh": 2.5, "all": 2.0},
+    },
     "perplexity": {"fp32": {"en": 41.5, "zh": 33.25, "all": 38.0}},
     "accuracy": {"fp32": {"en": 0.3125, "zh": 0.375, "all": 0.34}},
     "baselines": {"gzip_bits_per_byte": {"en": 2.9, "zh": 3.3, "all": 3.1}},
@@ -51,7 +60,7 @@ class RunFolder:
             "overflow": False,
         }
 
-    def train(self, steps, ready=True):
+    def train(self, steps):
         """Append these steps to the curve."""
         with (self.path / "train/loss.jsonl").open("a") as stream:
             for step in steps:
@@ -97,3 +106,91 @@ def make_run(tmp_path, pytestconfig):
 
     (tmp_path / "Snakefile").touch()
     return make
+
+
+# A supervisor that does nothing but start `follow`, as danlu.pretrain.follow does.
+SUPERVISOR = """
+import signal, subprocess, sys
+from danlu.pretrain.follow import Follower
+from pathlib import Path
+follower = Follower(Path(sys.argv[1]), Path(sys.argv[2]))
+signal.sigwait({signal.SIGUSR1})
+follower.end()
+"""
+
+
+class Supervisor:
+    def __init__(self, run, folder, **environment):
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", SUPERVISOR, str(run.path), str(folder)],
+            cwd=folder,
+            env={**os.environ, "MLFLOW_TRACKING_URI": "", **environment},
+        )
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGUSR1})
+
+    def ends(self):
+        """It has said how training ended, and asks `follow` to end."""
+        self.process.send_signal(signal.SIGUSR1)
+        self.process.wait(60)
+
+    def is_killed(self):
+        self.process.kill()
+        self.process.wait(60)
+
+
+@pytest.fixture
+def supervise(tmp_path):
+    """A function that starts a supervisor; none is left when the test ends."""
+    started = []
+
+    def start(run, **environment):
+        started.append(Supervisor(run, tmp_path, **environment))
+        return started[-1]
+
+    yield start
+    for supervisor in started:
+        supervisor.process.kill()
+        supervisor.process.wait()
+
+
+class Database:
+    """An MLflow database, looked into from outside while others write it."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def steps(self):
+        """The steps of the loss that it holds."""
+        query = "SELECT step FROM metrics WHERE key = 'train/loss' ORDER BY step"
+        return [step for (step,) in self._ask(query)]
+
+    def states(self):
+        """The status of each run."""
+        return [state for (state,) in self._ask("SELECT status FROM runs")]
+
+    def _ask(self, query):
+        if not self.path.is_file():
+            return []
+        with sqlite3.connect(f"file:{self.path}?mode=ro", uri=True, timeout=30) as connection:
+            return connection.execute(query).fetchall()
+
+
+@pytest.fixture
+def database():
+    """Database of a path."""
+    return Database
+
+
+def wait(condition, seconds=300):
+    """Long, because the machine may be busy and importing mlflow takes seconds on a quiet one."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "did not happen in time"
+        time.sleep(0.2)
+
+
+@pytest.fixture
+def wait_until():
+    """A function that waits for a condition and fails where it does not come."""
+    return wait

@@ -20,8 +20,8 @@ def main() -> None:
     parser.add_argument(
         "--threads",
         type=int,
-        default=len(os.sched_getaffinity(0)),
-        help="cores to use; no figure depends on it (default: all there are)",
+        default=min(8, len(os.sched_getaffinity(0))),
+        help="cores to use; no figure depends on it (default: those there are, 8 at most)",
     )
     given = parser.parse_args()
     found = evaluate(given.run, given.corpus, given.threads)

@@ -21,6 +21,7 @@ from danlu.evaluate.heldout import Document
 from danlu.evaluate.samples import Sample, render
 from danlu.evaluate.score import Score, score
 from danlu.onnx.session import Decoder
+from danlu.tokenizer.ids import parse
 
 GRAPHS = {"fp32": "onnx/model.onnx", "int8": "onnx/model_int8.onnx"}
 
@@ -164,10 +165,12 @@ def read_sets(paths: Sequence[str]) -> dict[str, list[evalsets.Item]]:
 
 
 def _tokenizer(path: Path) -> Tokenizer:
-    try:
-        return Tokenizer.from_file(str(path))
-    except Exception as error:  # tokenizers raises plain Exception for every fault
-        raise DanluError(f"{path}: no tokenizer ({error}); run the weights stage again") from error
+    """The tokenizer of a run, encoding as records do: danlu.tokenizer.ids.load says why."""
+    tokenizer = parse(path)
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    tokenizer.encode_special_tokens = True
+    return tokenizer
 
 
 def _say_lossy(

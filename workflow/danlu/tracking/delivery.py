@@ -66,7 +66,7 @@ def deliver(sender: Sender, run: Path) -> None:
 
 
 def publish(run: Path, place: Place) -> Outcome:
-    """Send a run and write mlflow.json, whether the store takes it or not.
+    """Send a run; mlflow.json says of it whether the store took all.
 
     Raises DanluError where the run folder was never opened or is damaged.
     """
@@ -79,20 +79,19 @@ def publish(run: Path, place: Place) -> Outcome:
         reason = "another process still sends it"
     except Unreachable as error:
         reason = str(error)
-    receipts.publish_as_file(run, place.shown)
     return Outcome(run.name, reason)
 
 
 def sync(root: Path, place: Place | None = None) -> list[Outcome]:
     """Send what is missing of each run in `root`, the folder of the runs.
 
-    Runs that are complete, or that are training now, are passed over. Where the store does not
-    answer for one run the others are not tried.
+    Runs that it holds completely, or that are training now, are passed over. Where the store
+    does not answer for one run the others are not tried.
     """
     place = place or store.place(os.environ, root)
     store.configure(TIMEOUT, RETRIES)
     outcomes: list[Outcome] = []
-    for run in waiting(root):
+    for run in waiting(root, place):
         try:
             with lock(run).acquire(0):
                 deliver(Sender(place, run), run)
@@ -107,13 +106,14 @@ def sync(root: Path, place: Place | None = None) -> list[Outcome]:
     return outcomes
 
 
-def waiting(root: Path) -> list[Path]:
-    """The runs in `root` of which something is missing in the store, oldest first."""
+def waiting(root: Path, place: Place) -> list[Path]:
+    """The runs in `root` of which the store lacks something, oldest first."""
+    gone = place.uri.startswith(store.SQLITE) and not store.database(place).is_file()
     found = []
     for run in runs.all_runs(root):
         folder = run.folder
         begun = (folder / "provenance.json").is_file() and (folder / curve.EVENTS).is_file()
-        if begun and not _training(folder) and not _complete(folder):
+        if begun and not _training(folder) and (gone or not _complete(folder, place)):
             found.append(folder)
     return found
 
@@ -125,9 +125,9 @@ def _training(run: Path) -> bool:
     return time.time() - last_word(run) <= SILENT
 
 
-def _complete(run: Path) -> bool:
+def _complete(run: Path, place: Place) -> bool:
     try:
         kept = receipts.read(run)
     except DanluError:
-        return False  # sending it says what is damaged
-    return kept is not None and kept.complete
+        return False  # to send it says what is damaged
+    return kept is not None and kept.complete and kept.tracking_uri == place.shown

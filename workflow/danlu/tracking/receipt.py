@@ -10,8 +10,7 @@ from pathlib import Path
 from danlu import publish
 from danlu.errors import DanluError
 
-KEPT = ".mlflow.json"
-PUBLISHED = "mlflow.json"
+FILE = "mlflow.json"
 USERINFO = re.compile(r"(?<=://)[^/\s]*@")
 
 
@@ -38,31 +37,21 @@ def without_credentials(text: str) -> str:
 
 
 def read(run: Path) -> Receipt | None:
-    """The receipt kept in a run folder; None where nothing was ever sent.
+    """The receipt of a run folder; None where nothing was ever sent.
 
     Raises DanluError where it is damaged.
     """
-    for name in (KEPT, PUBLISHED):
-        path = run / name
-        try:
-            return Receipt(**json.loads(path.read_text(encoding="utf-8")))
-        except FileNotFoundError:
-            continue
-        except (ValueError, TypeError) as error:
-            raise DanluError(
-                f"{path}: damaged ({error}); delete it, the run is found again by its key"
-            ) from error
-    return None
+    path = run / FILE
+    try:
+        return Receipt(**json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError) as error:
+        raise DanluError(
+            f"{path}: damaged ({error}); delete it, the run is found again by its key"
+        ) from error
 
 
 def write(run: Path, receipt: Receipt) -> None:
-    """Keep the receipt, also in mlflow.json where that stands already."""
-    publish.json_file(run / KEPT, asdict(receipt))
-    if (run / PUBLISHED).exists():
-        publish.json_file(run / PUBLISHED, asdict(receipt))
-
-
-def publish_as_file(run: Path, tracking_uri: str) -> None:
-    """Write mlflow.json, the receipt that the workflow waits for, as things stand."""
-    receipt = read(run) or Receipt(tracking_uri)
-    publish.json_file(run / PUBLISHED, asdict(receipt))
+    """Keep the receipt in the run folder."""
+    publish.json_file(run / FILE, asdict(receipt))

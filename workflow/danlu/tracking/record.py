@@ -25,14 +25,15 @@ ARTIFACTS = (
     "onnx/parity.json",
     "digests.json",
 )
-# MLflow's metric keys are grouped into sections of its charts by what stands before the last /.
+# MLflow draws a section of charts for all that stands before the last / of a metric's key, and
+# orders sections and charts by the alphabet: the loss comes first, what it is worth last.
 CURVE_METRICS = {
     "train/loss": "loss",
     "train/learning_rate": "lr",
     "train/grad_norm": "grad_norm",
     "train/loss_scale": "loss_scale",
-    "speed/step_ms": "step_ms",
-    "speed/data_wait_ms": "data_wait_ms",
+    "train_speed/step_ms": "step_ms",
+    "train_speed/data_wait_ms": "data_wait_ms",
 }
 # MLflow cuts longer values of parameters; the whole is in experiment.yaml beside them.
 PARAM_LENGTH = 6000
@@ -152,15 +153,15 @@ class Clock:
         ]
         if row["step_ms"] > 0:
             speed = row["tokens"] / row["step_ms"] * 1000
-            points.append(Point("speed/tokens_per_second", speed, step, time))
+            points.append(Point("train_speed/tokens_per_second", speed, step, time))
         return points
 
 
 def results(run: Path) -> dict[str, float]:
     """The figures of a finished run by metric key, as far as they are there.
 
-    A figure of the fp32 graph and those beside it (int8, baselines) begin with the same words,
-    so that they stand together: bits_per_byte/en, bits_per_byte/en_int8, bits_per_byte/en_gzip.
+    Figures of held-out text begin with the language; those of the fp32 graph carry no further
+    name: val/en_bits_per_byte, val/en_bits_per_byte_int8, val/en_bits_per_byte_gzip.
     """
     found: dict[str, float] = {}
     finished = read_json(run / "train/finished.json") or {}
@@ -168,20 +169,20 @@ def results(run: Path) -> dict[str, float]:
     parity = read_json(run / "onnx/parity.json") or {}
     for name in ("tokens", "seconds"):
         if name in finished:
-            found[f"train/total_{name}"] = finished[name]
+            found[f"train_speed/total_{name}"] = finished[name]
     for table in ("bits_per_byte", "perplexity", "accuracy"):
         for graph, languages in evaluation.get(table, {}).items():
             beside = "" if graph == "fp32" else f"_{graph}"
-            found |= {f"{table}/{lang}{beside}": value for lang, value in languages.items()}
+            found |= {f"val/{lang}_{table}{beside}": value for lang, value in languages.items()}
     for name, languages in evaluation.get("baselines", {}).items():
         beside = name.removesuffix("_bits_per_byte")
-        found |= {f"bits_per_byte/{lang}_{beside}": value for lang, value in languages.items()}
+        found |= {f"val/{lang}_bits_per_byte_{beside}": value for lang, value in languages.items()}
     for name, scores in evaluation.get("sets", {}).items():
         for score in ("exact_match", "character_f1"):
-            found[f"sets/{name}_{score}"] = scores[score]
+            found[f"val/set_{name}_{score}"] = scores[score]
     for name, value in (parity.get("int8") or {}).items():
         if isinstance(value, int | float):
-            found[f"onnx/int8_{name}"] = value
+            found[f"val/int8_{name}"] = value
     return {key: float(value) for key, value in found.items()}
 
 

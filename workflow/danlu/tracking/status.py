@@ -10,7 +10,6 @@ from typing import Any
 ENDINGS = {
     "finish": "FINISHED",
     "stop": "KILLED",
-    "fail": "FAILED",
     "nonfinite": "FAILED",
     "worker_failed": "FAILED",
 }

@@ -69,6 +69,11 @@ def project(here: Path) -> Path:
     return here
 
 
+def database(place: Place) -> Path:
+    """The file of a SQLite store."""
+    return Path(place.uri.removeprefix(SQLITE))
+
+
 def configure(timeout: int, retries: int) -> None:
     """Tell mlflow how long to try, in seconds a request; what the user has set stays.
 
@@ -101,7 +106,7 @@ def connect(place: Place) -> MlflowClient:
     logging.getLogger("mlflow").setLevel(logging.ERROR)
     with reaching(place):
         if place.uri.startswith(SQLITE):
-            create_database(Path(place.uri.removeprefix(SQLITE)))
+            create_database(database(place))
         return MlflowClient(tracking_uri=place.uri)
 
 
