@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from danlu import experiments
@@ -265,6 +265,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 
 
 @settings(max_examples=60, deadline=None)
+@example(rate=1.0, epsilon=1.0, prompts=["\u2028", "\ufeff\r\n"], column="a\x85b")
 @given(rate=finite, epsilon=finite, prompts=st.lists(texts, min_size=2), column=texts)
 def test_whatever_it_holds_an_experiment_survives_being_archived(
     tmp_path_factory, draft, rate, epsilon, prompts, column

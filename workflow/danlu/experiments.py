@@ -209,10 +209,26 @@ def build(layers: list[Layer], given: Mapping[str, str], npu: int | None) -> Exp
     return experiment
 
 
+class _Dumper(yaml.SafeDumper):
+    """YAML in which a line break of Unicode inside a text is escaped, and so read back."""
+
+    def represent_str(self, data: str) -> yaml.ScalarNode:
+        # PyYAML writes these as they are and reads them as the end of a line.
+        style = '"' if any(c in data for c in "\x85\u2028\u2029\ufeff") else None
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style)
+
+
+_Dumper.add_representer(str, _Dumper.represent_str)
+
+
 def dump(experiment: Experiment) -> str:
     """The resolved experiment as YAML that `read_resolved` reads back to the same."""
-    return yaml.safe_dump(
-        experiment.model_dump(mode="json"), sort_keys=False, allow_unicode=True, width=100
+    return yaml.dump(
+        experiment.model_dump(mode="json"),
+        Dumper=_Dumper,
+        sort_keys=False,
+        allow_unicode=True,
+        width=100,
     )
 
 
