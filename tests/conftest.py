@@ -32,12 +32,12 @@ ENGLISH = """
     opened carried measured promised repaired followed studied crossed gathered painted remembered
     refused discovered protected written counted quiet narrow ancient bright northern careful honest
     distant heavy golden early public the a of with under beyond against through and while because
-""".split()
+"""
 CHINESE = """
     公民 法律 国家 机关 应当 规定 合同 财产 权利 义务 责任 保护 环境 河流 土地 森林 农民 城市 学校 教师
     依照 可以 不得 必须 申请 批准 登记 公布 实施 管理 监督 检查 处理 赔偿 损失 人民 法院 代表 大会 常务
     经济 社会 发展 建设 安全 生产 工业 农业 科学 技术 教育 文化 卫生 劳动 保险 部门 地方 政府 负责 工作
-""".split()
+"""
 EXPERIMENT = """
 corpus: {heldout_share: 0.1}
 tokenizer: {min_frequency: 1}
@@ -68,17 +68,27 @@ evaluation:
 def documents() -> list[dict[str, str]]:
     """Some hundred made-up documents, 300 English and 200 Chinese; the same at every call."""
     draw = random.Random(7)
+    english, chinese = ENGLISH.split(), CHINESE.split()
     made = []
     for number in range(300):
         sentences = [
-            " ".join(draw.choices(ENGLISH, k=draw.randint(6, 14))).capitalize() + "."
+            " ".join(draw.choices(english, k=draw.randint(6, 14))).capitalize() + "."
             for _ in range(draw.randint(3, 8))
         ]
         made.append({"id": f"en/{number}", "text": " ".join(sentences), "lang": "en"})
     for number in range(200):
-        clauses = ["".join(draw.choices(CHINESE, k=draw.randint(4, 9))) for _ in range(6)]
+        clauses = ["".join(draw.choices(chinese, k=draw.randint(4, 9))) for _ in range(6)]
         made.append({"id": f"zh/{number}", "text": "，".join(clauses) + "。", "lang": "zh"})
     return made
+
+
+def planned(output: str) -> set[str]:
+    """The rules that a dry run of Snakemake tells, without `all`; empty where nothing is to do."""
+    if "Nothing to be done" in output:
+        return set()
+    table = re.search(r"Job stats:\n.*\n-.*\n((?:.+\n)+?)total", output)
+    assert table, output
+    return {line.split()[0] for line in table[1].splitlines()} - {"all"}
 
 
 @dataclass(frozen=True)
@@ -87,13 +97,17 @@ class Project:
 
     folder: Path
 
+    @staticmethod
+    def environment(**given: str) -> dict[str, str]:
+        """This environment with this interpreter's programs first."""
+        return {**os.environ, "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", **given}
+
     def call(self, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run a program of this environment in the project; output is captured together."""
         return subprocess.run(
             command,
             cwd=self.folder,
-            env={**os.environ, "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"}
-            | environment,
+            env=self.environment(**environment),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -112,15 +126,19 @@ class Project:
         """Snakemake as a person calls it."""
         return self.call("snakemake", "--profile", profile, *arguments, **environment)
 
-    def planned(self, *arguments: str, profile: str = "profiles/cpu") -> set[str]:
-        """The rules that a call would run, without `all`; empty where nothing is to be done."""
-        done = self.snakemake("--dry-run", *arguments, profile=profile)
-        assert done.returncode == 0, done.stdout
-        if "Nothing to be done" in done.stdout:
-            return set()
-        table = re.search(r"Job stats:\n.*\n-.*\n((?:.+\n)+?)total", done.stdout)
-        assert table, done.stdout
-        return {line.split()[0] for line in table[1].splitlines()} - {"all"}
+    def plans(self, *edits: dict) -> list[set[str]]:
+        """The rules that a call would run after each edit; see tests/workflow/plans.py."""
+        script = REPOSITORY / "tests/workflow/plans.py"
+        done = subprocess.run(
+            [sys.executable, str(script)],
+            cwd=self.folder,
+            env=self.environment(),
+            input=json.dumps(edits),
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+        return [planned(output) for output in json.loads(done.stdout)]
 
     def run(self, name: str = "miniature") -> Path:
         """The folder of the one run of this name."""

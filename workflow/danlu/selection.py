@@ -184,10 +184,8 @@ def plan(selection: Selection, file: Path) -> Plan:
             planned.append(Planned(run, experiment, keys))
         except ConfigurationError as error:
             faults += error.faults
-        except OSError as error:
-            faults.append(f"{file.parent}/experiments/{name}.yaml: tokenizer.file: {error}")
-        except ValueError as error:
-            faults.append(str(error))
+        except DanluError as error:
+            faults.append(f"{name}: {error}")
     names = [p.run for p in planned]
     faults += [
         f"{file}: experiments: {run} would be the folder of two experiments; rename one"
