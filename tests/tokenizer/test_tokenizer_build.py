@@ -127,9 +127,9 @@ def test_ids_json_says_which_ids_matter_and_of_which_file(corpus, settings, tmp_
     }
 
 
-def test_one_token_may_begin_and_end_documents(corpus, settings, tmp_path):
-    found = build(corpus, settings(begin_token="<|endoftext|>"), tmp_path / "out")
-    assert (found.padding.id, found.begin.id, found.end_of_document.id) == (0, 1, 1)
+def test_special_tokens_of_a_trained_tokenizer_must_differ(corpus, settings, tmp_path):
+    with pytest.raises(DanluError, match=r"'<\|endoftext\|>' is two special tokens"):
+        build(corpus, settings(begin_token="<|endoftext|>"), tmp_path / "out")
 
 
 def test_a_smaller_tokenizer_is_allowed_and_said(corpus, settings, tmp_path, capsys):

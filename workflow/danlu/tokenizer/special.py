@@ -11,14 +11,16 @@ from danlu.errors import DanluError
 def tokens(settings: Settings) -> list[str]:
     """The special tokens in the order of their ids: padding 0, begin 1, end of document 2.
 
-    Where one token both begins and ends a document, it has the one id 1.
-    Raises DanluError for a token of one character: it would share its id with the character.
+    Raises DanluError where two are the same, or one is a single character, whose id it would
+    share.
     """
-    names = (settings.padding_token, settings.begin_token, settings.end_of_document_token)
-    for name in names:
+    names = [settings.padding_token, settings.begin_token, settings.end_of_document_token]
+    for place, name in enumerate(names):
         if len(name) == 1:
             raise spelt(name)
-    return list(dict.fromkeys(names))
+        if name in names[:place]:
+            raise DanluError(f"tokenizer: {name!r} is two special tokens; choose different ones")
+    return names
 
 
 def added(names: list[str]) -> list[AddedToken]:
