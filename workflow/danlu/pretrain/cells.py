@@ -19,8 +19,6 @@ from mindspore.common.initializer import initializer
 from mindspore.ops import functional as F
 from mindspore.ops import operations as P
 
-from danlu.pretrain.framework import MLPInterleaved, SelfAttention
-
 
 class RMSNormCore(nn.Cell):
     """x [n, d], weight [d] -> x / rms(x) * weight, and what the backward pass needs.
@@ -149,8 +147,11 @@ class CoreAttention(nn.Cell):
 
     def __init__(self, config, layer_number):
         super().__init__()
+        self.dropout = None
         if config.attention_dropout:
-            raise ValueError("attention_dropout on the CPU: there is no cell for it; set it to 0")
+            self.dropout = nn.Dropout(p=config.attention_dropout)
+            self.matmul, self.softmax = P.BatchMatMul(), P.Softmax(-1)
+            self.matmul_bt = P.BatchMatMul(transpose_b=True)
         self.heads, self.groups = config.num_attention_heads, config.num_query_groups
         self.scale = 1.0 / math.sqrt(config.kv_channels)
         self.transpose, self.tile, self.core = P.Transpose(), P.Tile(), AttentionCore()
@@ -163,16 +164,13 @@ class CoreAttention(nn.Cell):
         v = self.transpose(value, (1, 2, 0, 3)).reshape(g, s, d)
         mask = F.cast(attention_mask, mstype.float32) * -10000.0
         mask = self.tile(mask, (1, n, 1, 1)).reshape(g, r, s)
-        out = self.core(q, k, v, mask)[0].reshape(b, n, s, d)
+        if self.dropout is None:
+            out = self.core(q, k, v, mask)[0]
+        else:
+            p = self.softmax(F.cast(self.matmul_bt(q, k), mask.dtype) + mask)
+            out = self.matmul(F.cast(self.dropout(p), v.dtype), v)
+        out = out.reshape(b, n, s, d)
         return self.transpose(out, (2, 0, 1, 3)).reshape(s, b, n * d)
-
-
-class GroupedSelfAttention(SelfAttention):
-    """MindFormers' attention without its repeat of keys and values, which CoreAttention needs
-    not, and which takes [S, B, N, D] for [B, N, S, D] when flash attention is off."""
-
-    def _repeat_kv(self, x, rep):
-        return x
 
 
 class SwiGLUCore(nn.Cell):
@@ -193,28 +191,6 @@ class SwiGLUCore(nn.Cell):
     def bprop(self, gate, up, out, dout):
         dy, s, a = dout[0], out[1], out[2]
         return dy * up * (s + a - a * s), dy * a
-
-
-class GatedMLP(MLPInterleaved):
-    """MindFormers' MLP with the rows of gate and up taken apart in the weight [2I, H], which
-    is cheap, and not in the activations [S * B, 2I]."""
-
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        self.swiglu = SwiGLUCore()
-        self.matmul_bt = P.MatMul(transpose_b=True)
-        self.halve = P.Split(1, 2)
-
-    def construct(self, hidden_states, per_token_scale=None, extra_loss=0.0):
-        s, b, h = hidden_states.shape
-        x = F.cast(hidden_states.reshape(s * b, h), self.compute_dtype)
-        weight = F.cast(self.linear_fc1.weight, self.compute_dtype)
-        i = weight.shape[0] // 2
-        gate, up = self.halve(weight.reshape(i, 2, h))
-        gate = self.matmul_bt(x, gate.reshape(i, h))
-        up = self.matmul_bt(x, up.reshape(i, h))
-        output, bias = self.linear_fc2(self.swiglu(gate, up)[0].reshape(s, b, i))
-        return output, bias, extra_loss
 
 
 class LinearCrossEntropy(nn.Cell):

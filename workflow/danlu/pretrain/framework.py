@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from mindformers import Trainer
-from mindformers.checkpoint.checkpoint import CommonInfo
+from mindformers.checkpoint.checkpoint import CommonInfo, load_checkpoint
 from mindformers.checkpoint.converter.template import register_hf_weight_template
 from mindformers.core.context.build_context import build_context
 from mindformers.core.optim.adamw import AdamW
+from mindformers.core.parallel_config import build_parallel_config
+from mindformers.models.build_model import build_network
 from mindformers.models.qwen3.modeling_qwen3_train import TrainingQwen3ForCausalLM
 from mindformers.models.qwen3.utils import Qwen3PreTrainedModel
 from mindformers.parallel_core.training_graph.base_models.gpt.gpt_layer_specs import (
@@ -46,9 +48,11 @@ __all__ = [
     "SelfAttention",
     "TrainingQwen3ForCausalLM",
     "TransformerBlockSubmodules",
+    "build",
     "core_network",
     "get_gpt_layer_local_spec",
     "get_norm_cls",
+    "load_checkpoint",
     "nonfinite",
     "rank",
     "ranks",
@@ -89,17 +93,21 @@ def core_network(train_step) -> object:
     return get_real_models(train_step)
 
 
+def build(config: Path) -> object:
+    """The network of a mindformers.yaml, alone in this process."""
+    settings = MindFormerConfig(str(config))
+    build_context(settings)
+    build_parallel_config(settings)
+    return build_network(settings.model, {"parallel_config": settings.parallel_config})
+
+
 def nonfinite(error: BaseException) -> bool:
     """Whether this is TrainingStateMonitor ending a training whose loss or norm is not finite."""
     return isinstance(error, ValueError) and "terminate training" in str(error)
 
 
 def train(config: Path) -> None:
-    """Train as mindformers.yaml says, through MindFormers' own Trainer.
-
-    The process that msrun starts as scheduler stays inside `build_context` until the workers
-    are done.
-    """
+    """Train as mindformers.yaml says, through MindFormers' own Trainer."""
     settings = MindFormerConfig(str(config))
     build_context(settings)
     Trainer(settings).train()

@@ -12,11 +12,14 @@ from __future__ import annotations
 import mindspore as ms
 from mindspore import dtype as mstype
 from mindspore.ops import functional as F
+from mindspore.ops import operations as P
 
 from danlu.pretrain import cells
 from danlu.pretrain.framework import (
     GPTModel,
+    MLPInterleaved,
     Qwen3PreTrainedModel,
+    SelfAttention,
     TrainingQwen3ForCausalLM,
     TransformerBlockSubmodules,
     get_gpt_layer_local_spec,
@@ -24,6 +27,36 @@ from danlu.pretrain.framework import (
     register_hf_weight_template,
     register_model,
 )
+
+
+class GroupedSelfAttention(SelfAttention):
+    """MindFormers' attention without its repeat of keys and values, which CoreAttention needs
+    not, and which takes [S, B, N, D] for [B, N, S, D] when flash attention is off."""
+
+    def _repeat_kv(self, x, rep):
+        return x
+
+
+class GatedMLP(MLPInterleaved):
+    """MindFormers' MLP with the rows of gate and up taken apart in the weight [2I, H], which
+    is cheap, and not in the activations [S * B, 2I]."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.swiglu = cells.SwiGLUCore()
+        self.matmul_bt = P.MatMul(transpose_b=True)
+        self.halve = P.Split(1, 2)
+
+    def construct(self, hidden_states, per_token_scale=None, extra_loss=0.0):
+        s, b, h = hidden_states.shape
+        x = F.cast(hidden_states.reshape(s * b, h), self.compute_dtype)
+        weight = F.cast(self.linear_fc1.weight, self.compute_dtype)
+        i = weight.shape[0] // 2
+        gate, up = self.halve(weight.reshape(i, 2, h))
+        gate = self.matmul_bt(x, gate.reshape(i, h))
+        up = self.matmul_bt(x, up.reshape(i, h))
+        output, bias = self.linear_fc2(self.swiglu(gate, up)[0].reshape(s, b, i))
+        return output, bias, extra_loss
 
 
 class CpuGPTModel(GPTModel):
@@ -128,13 +161,13 @@ def _block_spec(config, cpu: bool) -> TransformerBlockSubmodules:
     )
     if cpu:
         attention = layer.submodules.self_attention
-        attention.module = cells.GroupedSelfAttention
+        attention.module = GroupedSelfAttention
         attention.submodules.core_attention = cells.CoreAttention
         attention.submodules.q_layernorm = cells.RMSNorm
         attention.submodules.k_layernorm = cells.RMSNorm
         layer.submodules.input_layernorm = cells.RMSNorm
         layer.submodules.pre_mlp_layernorm = cells.RMSNorm
-        layer.submodules.mlp.module = cells.GatedMLP
+        layer.submodules.mlp.module = GatedMLP
     return TransformerBlockSubmodules(
         layer_specs=[layer] * config.num_layers,
         layer_norm=cells.RMSNorm if cpu else get_norm_cls(True),

@@ -76,9 +76,7 @@ def render(
         "parallel_config": _parallel_config(experiment),
         "micro_batch_interleave_num": 1,
         "recompute_config": _recompute(experiment),
-        "callbacks": callbacks(
-            experiment, paths, manifest["ids"]["padding"]["id"], resume, resumed_step
-        ),
+        "callbacks": callbacks(experiment, paths, manifest["ids"], resume, resumed_step),
         "model": model_section(experiment, manifest["ids"], sharded(experiment)),
     }
     if experiment.target == "ascend" and experiment.training.bit_identical:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from danlu.config import Experiment
 from danlu.pretrain.layout import COLUMNS, Paths, sharded
+from danlu.pretrain.render_model import model_section
 
 
 def callbacks(
-    e: Experiment, paths: Paths, padding_id: int, resume: Path | None, resumed_step: int
+    e: Experiment,
+    paths: Paths,
+    ids: Mapping[str, Any],
+    resume: Path | None,
+    resumed_step: int,
 ) -> list[dict[str, Any]]:
     """In the order in which they see the end of a step.
 
@@ -71,7 +77,9 @@ def callbacks(
             "tokenizer": str(paths.tokenizer / "tokenizer.json"),
             "prompts": list(e.weights.prompts),
             "seq_length": e.records.seq_length,
-            "padding_id": padding_id,
+            "padding_id": ids["padding"]["id"],
+            "checkpoints": str(paths.checkpoints),
+            "one_process": _one_process(e, ids),
             "total_steps": t.total_steps,
             "resumed_step": resumed_step,
         },
@@ -83,3 +91,25 @@ def callbacks(
         },
         {"type": "StepClock"},
     ]
+
+
+def _one_process(e: Experiment, ids: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The same network in fp32 on the CPU, for the probe of a training that is neither."""
+    if e.training.precision == "fp32" and not sharded(e):
+        return None
+    training = e.training.model_copy(update={"precision": "fp32", "flash_attention": False})
+    alone = e.model_copy(update={"target": "cpu", "training": training})
+    return {
+        "seed": e.seed,
+        "run_mode": "train",
+        "use_parallel": False,
+        "use_legacy": e.model.architecture == "llama",
+        "context": {"mode": 0, "device_target": "CPU", "max_call_depth": 10000},
+        "parallel": {"parallel_mode": 0, "full_batch": False},
+        "trainer": {
+            "type": "CausalLanguageModelingTrainer",
+            "model_name": e.model.architecture,
+        },
+        "train_dataset_task": {"type": "CausalLanguageModelDataset"},
+        "model": model_section(alone, ids, sharded=False),
+    }

@@ -30,6 +30,8 @@ def main() -> int:
     parser.add_argument("--run", type=Path, required=True, help="the run folder")
     arguments = parser.parse_args()
     share_cores()
+    if os.environ.get("MS_ROLE") == "MS_SCHED":
+        return schedule()
     return train(arguments.config.resolve(), arguments.run.resolve())
 
 
@@ -38,6 +40,16 @@ def share_cores() -> None:
     cores = len(os.sched_getaffinity(0))
     workers = int(os.environ.get("MS_WORKER_NUM", "1"))
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, cores // workers)))
+
+
+def schedule() -> int:
+    """Be msrun's scheduler: bring the workers together, and stay until they are done."""
+    import mindspore
+    from mindspore.communication import init
+
+    mindspore.set_context(device_target="CPU")  # it computes nothing
+    init()
+    return 0
 
 
 def train(config: Path, run: Path) -> int:

@@ -1,31 +1,45 @@
-"""train/probe.npz: what the trained network says to fixed prompts, for later stages to match."""
+"""Has the trained network answer the fixed prompts, after the last step."""
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
-import mindspore as ms
-import numpy as np
 from mindspore.train import Callback
-from tokenizers import Tokenizer
 
-from danlu import publish
-from danlu.pretrain import framework
+from danlu.pretrain import checkpoint, framework, probe
 from danlu.pretrain.failures import TrainingError
 
 
 @framework.register_callback
 class LogitsProbe(Callback):
-    """After the last step, stores for prompt i: ids_i int64 [T], logits_i float32 [T, V].
+    """Rank 0 writes probe.npz once total_steps are done. See danlu.pretrain.probe.
 
     tokenizer: path of tokenizer.json. seq_length: the row length that the network is built for.
-    Raises TrainingError for a prompt without tokens, or longer than a row.
+    one_process: the configuration of the same network in fp32 for one CPU process, where the
+    training's own cannot answer (sharded, half precision); else None.
+    Raises TrainingError where that process fails.
     """
 
-    def __init__(self, path, tokenizer, prompts, seq_length, padding_id, total_steps, resumed_step):
+    def __init__(
+        self,
+        path,
+        tokenizer,
+        prompts,
+        seq_length,
+        padding_id,
+        checkpoints,
+        one_process,
+        total_steps,
+        resumed_step,
+    ):
         super().__init__()
         self.path, self.tokenizer = Path(path), Path(tokenizer)
         self.prompts, self.seq_length, self.padding_id = prompts, seq_length, padding_id
+        self.checkpoints, self.one_process = Path(checkpoints), one_process
         self.total_steps, self.resumed_step = total_steps, resumed_step
 
     def on_train_begin(self, run_context):
@@ -40,43 +54,30 @@ class LogitsProbe(Callback):
     def _write(self, params) -> None:
         if framework.rank() != 0:
             return
-        network = framework.core_network(params.network)
-        rows = encode(self.tokenizer, self.prompts, self.seq_length)
-        answers = logits(network, rows, self.seq_length, self.padding_id)
-        arrays: dict[str, np.ndarray] = {}
-        for i, (ids, answer) in enumerate(zip(rows, answers, strict=True)):
-            arrays[f"ids_{i}"] = np.array(ids, np.int64)
-            arrays[f"logits_{i}"] = answer
-        with publish.file(self.path) as aside, aside.open("wb") as stream:
-            np.savez(stream, **arrays)
+        rows = probe.encode(self.tokenizer, self.prompts, self.seq_length)
+        if self.one_process is None:
+            network = framework.core_network(params.network)
+            answers = probe.logits(network, rows, self.seq_length, self.padding_id)
+            probe.write(self.path, rows, answers)
+        else:
+            self._ask_another_process(rows)
 
-
-def encode(tokenizer: Path, prompts: list[str], seq_length: int) -> list[list[int]]:
-    """The prompts' token ids, without special tokens."""
-    encoder = Tokenizer.from_file(str(tokenizer))
-    rows = []
-    for prompt in prompts:
-        ids = encoder.encode(prompt, add_special_tokens=False).ids
-        if not 1 <= len(ids) <= seq_length:
+    def _ask_another_process(self, rows: list[list[int]]) -> None:
+        config = json.loads(json.dumps(self.one_process))
+        config["model"]["model_config"]["seq_length"] = max(len(ids) for ids in rows)
+        settings = {
+            "config": config,
+            "checkpoint": str(self.checkpoints / checkpoint.iteration(self.total_steps)),
+            "rows": rows,
+            "out": str(self.path),
+        }
+        alone = ("MS_", "RANK_", "DEVICE_")  # not one of msrun's workers
+        own = {key: value for key, value in os.environ.items() if not key.startswith(alone)}
+        command = [sys.executable, "-m", "danlu.pretrain.probe", json.dumps(settings)]
+        done = subprocess.run(command, env=own, capture_output=True, text=True)
+        if done.returncode:
+            sys.stderr.write(done.stdout + done.stderr)
             raise TrainingError(
-                f"weights.prompts: {prompt!r} has {len(ids)} tokens; allowed: 1 to {seq_length}"
+                f"{self.path}: the process that answers the prompts ended with status "
+                f"{done.returncode}; its output stands above"
             )
-        rows.append(ids)
-    return rows
-
-
-def logits(network, rows: list[list[int]], seq_length: int, padding_id: int) -> list[np.ndarray]:
-    """Logits float32 [T, V] for each row of T ids, from the network as it stands.
-
-    The rows are padded on the right to the length that the network is built for, where a
-    causal network cannot see it.
-    """
-    batch = np.full((len(rows), seq_length), padding_id, np.int32)
-    for row, ids in zip(batch, rows, strict=True):
-        row[: len(ids)] = ids
-    network.set_train(False)
-    out = network(ms.Tensor(batch))
-    network.set_train(True)
-    out = out[0] if isinstance(out, tuple) else out
-    out = out.asnumpy().astype(np.float32).reshape(len(rows), seq_length, -1)
-    return [answer[: len(ids)] for answer, ids in zip(out, rows, strict=True)]

@@ -14,8 +14,8 @@ from danlu.pretrain import checkpoint, events, framework
 class ShardedCheckpointLog(Callback):
     """Says `checkpoint` once a step's folder is whole, and deletes older ones than are kept.
 
-    MindFormers keeps count only of what it wrote since the last resume. It writes without a
-    barrier at the end, so rank 0 looks at every step until the shards of all ranks stand.
+    MindFormers keeps count only of what it wrote since the last resume. Its barrier at the end
+    of a save comes before this looks, so that the shards of all ranks stand.
     """
 
     def __init__(self, directory, keep_checkpoints, resumed_step, events):
