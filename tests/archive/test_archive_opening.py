@@ -68,6 +68,15 @@ def test_each_earlier_opening_is_kept_oldest_first(project, git, opened):
     assert all("history" not in each for each in third["history"])
 
 
+def test_an_opening_that_finds_all_as_it_was_leaves_the_record_as_it_is(project, opened):
+    first = opened()
+    file = project / "runs" / NAME / "provenance.json"
+    written = file.read_bytes()
+    assert opened() == first
+    assert opened({"evaluation.max_documents": 7}) == first
+    assert file.read_bytes() == written
+
+
 def test_the_notes_are_made_once_and_never_overwritten(project, opened):
     opened()
     notes = project / "runs" / NAME / "NOTES.md"
@@ -160,7 +169,7 @@ def test_by_hand_a_run_is_opened_by_name_and_again_from_its_own_archive(project)
     assert first.stdout.startswith("runs/2026-01-31-tiny: commit ")
     again = archive(project, *run, "--resolved", str(folder / "experiment.yaml"))
     assert again.returncode == 0
-    assert len(json.loads((folder / "provenance.json").read_text())["history"]) == 1
+    assert json.loads((folder / "provenance.json").read_text())["history"] == []
 
 
 def test_by_hand_a_fault_is_a_line_and_exit_status_1(project):

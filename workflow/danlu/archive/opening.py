@@ -1,7 +1,8 @@
 """Open a run's folder: what it is made from, written before anything trains.
 
-A run may be opened more than once: it is resumed after a stop, or its evaluation settings
-change. Each opening is kept, so that a rerun finds the code that trained.
+A run is opened before each of its stages, and again when it is resumed after a stop, or its
+evaluation settings change. Each opening that finds something changed is kept, so that a rerun
+finds the code that trained.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from danlu import experiments, publish, runs
-from danlu.archive import environment
+from danlu.archive import environment, reading
 from danlu.archive.source import Source, read_source
 from danlu.config import Experiment
 from danlu.errors import DanluError
@@ -62,8 +63,8 @@ def open_run(
         "versions": environment.installed(environment.pins(lock)),
         "machine": environment.machine(),
         "seeds": {"experiment": experiment.seed},
-        "history": _history(folder / "provenance.json"),
     }
+    provenance = _after(reading.read_json(folder / "provenance.json"), provenance)
     folder.mkdir(parents=True, exist_ok=True)
     publish.text(folder / "experiment.yaml", experiments.dump(experiment))
     publish.text(folder / "provenance.json", as_json(provenance))
@@ -95,13 +96,18 @@ def source_record(source: Source) -> dict[str, Any]:
     }
 
 
-def _history(path: Path) -> list[dict[str, Any]]:
-    """The earlier openings, oldest first, each without a history of its own."""
-    try:
-        last = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return []
-    return [*last.get("history", []), {k: v for k, v in last.items() if k != "history"}]
+def _after(last: dict[str, Any] | None, now: dict[str, Any]) -> dict[str, Any]:
+    """The provenance with the openings before it as history, oldest first.
+
+    The workflow opens a run before several of its stages: an opening that finds all as it was
+    is none of its own.
+    """
+    if last is None:
+        return {**now, "history": []}
+    before = {key: value for key, value in last.items() if key != "history"}
+    if {**before, "opened": None} == {**now, "opened": None}:
+        return last
+    return {**now, "history": [*last.get("history", []), before]}
 
 
 def as_json(value: Mapping[str, Any]) -> str:
