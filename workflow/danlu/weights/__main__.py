@@ -11,17 +11,19 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from danlu import errors, publish
-from danlu.config import Experiment
+from danlu.config import Experiment, Model
 from danlu.errors import DanluError
 from danlu.experiments import read_resolved
 from danlu.weights import checkpoint, huggingface, mapping, probe, reference, vocabulary
 from danlu.weights.probe import Probe
+from danlu.weights.tensors import Tensor
 
 
 def convert(run: Path, tokenizer: Path) -> dict[str, Any]:
@@ -39,20 +41,27 @@ def convert(run: Path, tokenizer: Path) -> dict[str, Any]:
         run / "train" / "probe.npz", len(experiment.weights.prompts), model.vocab_size
     )
     folder = run / "train" / "checkpoint" / _finished(run / "train" / "finished.json")
-    with (
-        tempfile.TemporaryDirectory(prefix=".merge.", dir=run) as scratch,
-        publish.folder(run / "weights") as target,
-    ):
-        merged = checkpoint.read(folder, Path(scratch))
-        if model.architecture == "qwen3":
-            parts = mapping.mcore_qwen3(model, _fused_layout(trained))
-        else:
-            parts = mapping.legacy_llama(model, mapping.is_fused_llama(merged))
-        weights = mapping.to_hugging_face(merged, parts)
-        huggingface.write(target, model, weights, ids, tokenizer / "tokenizer.json")
+    with publish.folder(run / "weights") as target:
+        # Inside the folder that is published, so that a killed merge leaves one thing, not two.
+        with tempfile.TemporaryDirectory(dir=target) as scratch:
+            weights = to_hugging_face(model, checkpoint.read(folder, Path(scratch)), trained)
+            size = sum(tensor.nbytes for tensor in weights.values())
+            print(f"{folder}: {len(weights)} tensors, {size / 1e9:.3f} GB", flush=True)
+            huggingface.write(target, model, weights, ids, tokenizer / "tokenizer.json")
         figures = check(experiment, target, stored)
         publish.json_file(target / "check.json", figures)
     return figures
+
+
+def to_hugging_face(
+    model: Model, merged: Mapping[str, Tensor], trained: Mapping[str, Any]
+) -> dict[str, Tensor]:
+    """The tensors of the Hugging Face layout, not read yet; trained: model.model_config."""
+    if model.architecture == "qwen3":
+        parts = mapping.mcore_qwen3(model, _fused_layout(trained))
+    else:
+        parts = mapping.legacy_llama(model, mapping.is_fused_llama(merged))
+    return mapping.to_hugging_face(merged, parts)
 
 
 def check(experiment: Experiment, folder: Path, stored: Probe) -> dict[str, Any]:
@@ -117,7 +126,7 @@ def _trained_config(path: Path) -> dict[str, Any]:
         raise DanluError(f"{path}: holds no model.model_config ({error!r})") from error
 
 
-def _fused_layout(trained: dict[str, Any]) -> mapping.FusedLayout:
+def _fused_layout(trained: Mapping[str, Any]) -> mapping.FusedLayout:
     default = mapping.FusedLayout()
     return mapping.FusedLayout(
         trained.get("use_contiguous_weight_layout_attention", default.contiguous_qkv),

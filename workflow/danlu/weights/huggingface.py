@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
 from danlu import publish
 from danlu.config import Model
 from danlu.errors import DanluError
@@ -173,9 +171,7 @@ def _write_weights(folder: Path, weights: Mapping[str, Tensor], shard_bytes: int
             },
         }
         publish.json_file(folder / _INDEX, index)
-    for name, held in tqdm(
-        list(zip(names, files, strict=True)), desc="write weights", unit="file", disable=None
-    ):
+    for name, held in zip(names, files, strict=True):
         tensors.write_file(folder / name, {key: weights[key] for key in held}, {"format": "pt"})
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from tqdm import tqdm
 
 from danlu.config import Model
 from danlu.weights.tensors import Tensor
@@ -30,7 +31,8 @@ def logits(
     """
     embedding = weights["model.embed_tokens.weight"]
     hidden = [embedding.read()[ids].astype(np.float64) for ids in prompts]
-    for i in range(model.num_hidden_layers):
+    layers = range(model.num_hidden_layers)
+    for i in tqdm(layers, desc="check logits", unit="layer", disable=None, mininterval=1):
         hidden = _layer(model, weights, f"model.layers.{i}.", hidden)
     norm = _wide(weights, "model.norm.weight")
     head = embedding if model.tie_word_embeddings else weights["lm_head.weight"]

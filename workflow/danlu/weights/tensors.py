@@ -17,6 +17,7 @@ from pathlib import Path
 
 import ml_dtypes
 import numpy as np
+from tqdm import tqdm
 
 from danlu.errors import DanluError
 
@@ -118,7 +119,9 @@ def write_file(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str,
     encoded += b" " * (-len(encoded) % 8)  # the data start aligned, as the format asks
     with path.open("wb") as stream:
         stream.write(len(encoded).to_bytes(8, "little") + encoded)
-        for name, tensor in tensors.items():
+        for name, tensor in tqdm(
+            tensors.items(), desc=f"write {path.name}", unit="tensor", disable=None, mininterval=1
+        ):
             array = tensor.read()
             if array.shape != tensor.shape or array.dtype != tensor.dtype:
                 raise ValueError(
