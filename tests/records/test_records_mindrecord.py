@@ -115,6 +115,19 @@ def test_more_rows_than_a_header_can_list_are_refused():
         mindrecord.sizes(256, 100_000_000)
 
 
+def test_a_row_that_mindrecord_leaves_out_is_noticed(tmp_path, monkeypatch):
+    columns = Rows.columns
+
+    def with_a_wrong_type(rows):
+        made = columns(rows)
+        made["labels"] = [made["labels"][0].astype(np.int64), *made["labels"][1:]]
+        return made
+
+    monkeypatch.setattr(Rows, "columns", with_a_wrong_type)
+    with pytest.raises(DanluError, match="MindRecord wrote 2 rows, expected 3"):
+        write(tmp_path / "r", [[5, 6, 7, 8, 2]] * 2 + [[9, 9, 2]], 4, rows_per_file=8)
+
+
 def test_a_file_that_is_in_the_way_is_named(tmp_path):
     (tmp_path / "part-00000.mindrecord").write_text("in the way")
     rows = concat([np.array([5, 6, 2], dtype=np.int32)], 4, 0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,7 +64,17 @@ def write(
             raise _unwritten(folder / name, error) from error
     for path in folder.glob("part-*"):
         path.chmod(0o644)  # MindRecord leaves its files to their owner alone
+    for name, rows_given in parts.items():
+        _check_complete(folder / name, rows_given)
     return parts
+
+
+def _check_complete(path: Path, rows: int) -> None:
+    """MindRecord leaves out a row that it takes for wrong, with no more than a warning."""
+    with contextlib.closing(sqlite3.connect(path.with_name(f"{path.name}.db"))) as index:
+        (written,) = index.execute("SELECT COUNT(*) FROM INDEXES").fetchone()
+    if written != rows:
+        raise DanluError(f"{path}: MindRecord wrote {written} rows, expected {rows}")
 
 
 def _slices(rows: Iterable[Rows], rows_per_file: int) -> Iterator[tuple[int, Rows]]:
