@@ -71,7 +71,7 @@ def read_file(path: Path) -> dict[str, Tensor]:
         end = 8 + length + max((entry["data_offsets"][1] for entry in header.values()), default=0)
         if size != end:
             raise _damaged(path, f"{size} bytes, its header says {end}")
-        order = sorted(header, key=lambda name: (header[name]["data_offsets"][0], name))
+        order = sorted(header, key=lambda name: tuple(header[name]["data_offsets"]))
         return {name: _tensor(path, 8 + length, name, header[name]) for name in order}
     except OSError as error:
         raise DanluError(f"{path}: cannot be read: {error}") from error
