@@ -154,9 +154,13 @@ class Project:
 
 
 def copy_repository(folder: Path) -> Project:
-    """What git tracks, as it is in the working tree, with a repository and a commit of its own."""
+    """What git tracks or would, as it is in the working tree, with a repository and a commit of its own."""
     listed = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=REPOSITORY, capture_output=True, text=True, check=True
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     for name in filter(None, listed.stdout.split("\0")):
         source, target = REPOSITORY / name, folder / name

@@ -37,11 +37,8 @@ def test_ascend8_stops_at_once_with_what_a_machine_without_npus_lacks(clone):
 
 
 def test_another_experiment_keeps_the_target_of_the_profile_and_is_checked_against_it(clone):
-    done = clone.snakemake("-n", "--config", "experiments=baseline,llama", profile="ascend8")
-    assert done.returncode == 1
-    faults = [line for line in done.stdout.splitlines() if ": found " in line]
-    assert faults, done.stdout
-    assert not any("on target cpu" in fault for fault in faults)
+    done = clone.snakemake("-n", "--config", "experiments=baseline", profile="ascend8")
+    assert re.search(r"Pretrain .*-baseline: workers=2, npu=2\n", done.stdout), done.stdout
     file = "config/experiments/wide.yaml"
     (clone.folder / file).write_text(
         "parallel: {devices: 16, data_parallel: 16}\n"
