@@ -157,5 +157,6 @@ def sending(wildcards):
         last = int((run / "logs" / "published").read_text())
     except FileNotFoundError:
         return 1
-    receipt = json.loads((run / "mlflow.json").read_text())
-    return last if receipt["complete"] else last + 1
+    receipt = run / "mlflow.json"
+    sent = receipt.exists() and json.loads(receipt.read_text())["complete"]
+    return last if sent else last + 1
