@@ -79,9 +79,3 @@ def test_other_choice_is_named():
     found = other_choice(old, new)
     assert (found.prompt, found.position, found.token) == (0, 1, 0)
     assert (found.stored, found.found) == (1.0, 1.6)
-
-
-def test_tie_within_the_tolerance_is_no_disagreement():
-    old, new = [np.array([[1.0, 1.5]])], [np.array([[1.6, 1.5]])]
-    assert other_choice(old, new, tie=0.5) is None
-    assert other_choice(old, new, tie=0.4) is not None

@@ -1,7 +1,8 @@
 """The logits that the trainer stored at its end, and how other logits compare with them.
 
 train/probe.npz holds for prompt i `ids_i`, int64 [T_i], and `logits_i`, float32
-[T_i, vocab_size]: the logits after each of its tokens.
+[T_i, vocab_size]: the logits after each of its tokens, computed in float32 whatever the
+precision of the training.
 """
 
 from __future__ import annotations
@@ -96,25 +97,17 @@ def _furthest(prompt: int, stored: np.ndarray, found: np.ndarray) -> Difference:
     )
 
 
-def other_choice(
-    stored: Sequence[np.ndarray], found: Sequence[np.ndarray], tie: float = 0.0
-) -> Difference | None:
+def other_choice(stored: Sequence[np.ndarray], found: Sequence[np.ndarray]) -> Difference | None:
     """The first position at which the two sets of logits choose different tokens.
 
-    tie: a choice between tokens whose stored logits lie no further apart than this is no
-    disagreement; 0 for float32, the tolerance where the trainer computed in half precision.
     The Difference names the token that `found` chooses, with its two logits.
     """
     for prompt, (old, new) in enumerate(zip(stored, found, strict=True)):
         chosen, wanted = new.argmax(axis=-1), old.argmax(axis=-1)
-        for position in np.flatnonzero(chosen != wanted):
+        apart = np.flatnonzero(chosen != wanted)
+        if len(apart):
+            position = int(apart[0])
             token = int(chosen[position])
-            if old[position, wanted[position]] - old[position, token] > tie:
-                return Difference(
-                    prompt,
-                    int(position),
-                    token,
-                    float(old[position, token]),
-                    float(new[position, token]),
-                )
+            pair = float(old[position, token]), float(new[position, token])
+            return Difference(prompt, position, token, *pair)
     return None
