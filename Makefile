@@ -46,7 +46,7 @@ lint: environment
 	$(BIN)/snakemake --lint
 
 bench: environment
-	@for script in bench/*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
+	@for script in $(sort $(wildcard bench/*.py)); do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
 
 # The address of the registry stays out of the locks: it is the machine's business.
 COMPILE = uv pip compile --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-emit-find-links
