@@ -76,14 +76,14 @@ def mindformers(tmp_path_factory):
 def tokenizer_folder(tmp_path_factory):
     """What the tokenizer stage leaves behind, for a vocabulary of 96 whole words."""
     folder = tmp_path_factory.mktemp("tokenizer")
-    words = ["<|padding|>", "<|begin|>", "<|endoftext|>", *(f"w{i}" for i in range(3, 90))]
+    words = ["<|padding|>", "<|begin|>", "<|endoftext|>", *(f"w{i}" for i in range(3, 96))]
     tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(words)}, "w3"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     tokenizer.add_special_tokens(words[:3])
     tokenizer.save(str(folder / "tokenizer.json"))
     ids = {
         "vocab_size": 96,
-        "tokenizer_size": 90,
+        "tokenizer_size": 96,
         "end_of_document": {"token": "<|endoftext|>", "id": 2},
         "padding": {"token": "<|padding|>", "id": 0},
         "begin": {"token": "<|begin|>", "id": 1},
@@ -103,7 +103,7 @@ def make_run(tmp_path, mindformers):
         base["model"] = golden.model.model_dump()
         base["tokenizer"] |= {"kind": "file", "file": "tokenizer.json"}
         base["records"]["seq_length"] = 32
-        base["weights"]["prompts"] = ("the first prompt", "a second one")
+        base["weights"]["prompts"] = tuple(" ".join(f"w{i}" for i in ids) for ids in golden.ids)
         experiment = Experiment.model_validate(base)
         run = tmp_path / "runs" / "2026-11-30-tiny"
         folder = run / "train" / "checkpoint" / "iteration_00000004"

@@ -3,6 +3,7 @@
 import json
 import shutil
 
+import numpy as np
 import pytest
 
 from danlu.errors import DanluError
@@ -35,7 +36,7 @@ def test_vocabulary_of_another_size_than_the_models_is_refused(folder):
 
 def test_tokenizer_larger_than_the_model_is_refused(folder):
     change_ids(folder, lambda ids: ids.update(vocab_size=64))
-    with pytest.raises(DanluError, match=r"90 tokens with ids up to 89; .* allows up to 63"):
+    with pytest.raises(DanluError, match=r"96 tokens with ids up to 95; .* allows up to 63"):
         vocabulary.read(folder, 64)
 
 
@@ -66,6 +67,12 @@ def test_missing_or_damaged_file_is_refused(folder, name):
     (folder / name).unlink()
     with pytest.raises(DanluError, match="make the tokenizer anew"):
         vocabulary.read(folder, 96)
+
+
+def test_prompts_that_were_read_otherwise_are_refused(folder):
+    vocabulary.check_prompts(folder, ["w5 w7", "w9"], [np.array([5, 7]), np.array([9])])
+    with pytest.raises(DanluError, match=r"prompts\[1\] \('w9'\): .* as \[8\], .* as \[9\]"):
+        vocabulary.check_prompts(folder, ["w5 w7", "w9"], [np.array([5, 7]), np.array([8])])
 
 
 def test_trainer_with_other_ids_is_refused(folder, tmp_path):

@@ -40,6 +40,7 @@ def convert(run: Path, tokenizer: Path) -> dict[str, Any]:
     stored = probe.read(
         run / "train" / "probe.npz", len(experiment.weights.prompts), model.vocab_size
     )
+    vocabulary.check_prompts(tokenizer, experiment.weights.prompts, stored.ids)
     folder = run / "train" / "checkpoint" / _finished(run / "train" / "finished.json")
     with publish.folder(run / "weights") as target:
         # Inside the folder that is published, so that a killed merge leaves one thing, not two.

@@ -7,9 +7,11 @@ vocabulary that is too small is an index out of range. So a disagreement is refu
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from danlu import publish
 from danlu.errors import DanluError
@@ -59,6 +61,21 @@ def read(folder: Path, vocab_size: int) -> Vocabulary:
     if faults:
         raise DanluError("\n".join(faults))
     return Vocabulary(vocab_size, **special)
+
+
+def check_prompts(folder: Path, prompts: Sequence[str], ids: Sequence[np.ndarray]) -> None:
+    """Refuse stored ids [T_i] that are not what the tokenizer in `folder` makes of the prompts."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    for i, (prompt, found) in enumerate(zip(prompts, ids, strict=True)):
+        expected = tokenizer.encode(prompt, add_special_tokens=False).ids
+        if found.tolist() != expected:
+            raise DanluError(
+                f"weights.prompts[{i}] ({prompt!r}): the trainer read it as {found.tolist()}, "
+                f"{folder / 'tokenizer.json'} reads it as {expected}; the run was trained with "
+                "another tokenizer"
+            )
 
 
 def check_trained(path: Path, trained: Mapping[str, Any], vocabulary: Vocabulary) -> None:
