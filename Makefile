@@ -17,7 +17,8 @@ BIN     := .venv/bin
 run: environment
 	$(BIN)/snakemake --profile $(PROFILE)
 
-# uv, fetched by hash, installs the lock in a seventh of pip's time. The stamp holds what was
+# uv, fetched by hash, installs the lock in a fraction of pip's time; compiled once, not by each of
+# a run's processes where Python may not write bytecode. The stamp holds what was
 # installed, so that nothing is done again while it is what the lock says.
 environment:
 	@cat envs/uv.txt $(LOCK) pyproject.toml | cmp -s - .venv/installed || $(MAKE) --no-print-directory .venv
@@ -29,7 +30,7 @@ environment:
 	rm -f .venv/installed
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r envs/uv.txt
-	$(BIN)/uv pip sync --python $(BIN)/python --require-hashes envs/uv.txt $(LOCK)
+	$(BIN)/uv pip sync --compile-bytecode --python $(BIN)/python --require-hashes envs/uv.txt $(LOCK)
 	$(BIN)/uv pip install --python $(BIN)/python --quiet --no-deps --no-build-isolation --editable .
 	@cat envs/uv.txt $(LOCK) pyproject.toml > .venv/installed
 
