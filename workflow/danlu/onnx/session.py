@@ -103,6 +103,8 @@ class Decoder:
 
         ids: integers [B, S]; mask: [B, S] as for `logits`.
         Returns float32 [B, S, vocab_size] and the cache that has read these tokens too.
+        A row of more tokens than the model's max_position_embeddings is onnxruntime's
+        InvalidArgument or RuntimeException.
         """
         new = np.ones_like(ids, np.int64) if mask is None else np.asarray(mask, np.int64)
         total = np.concatenate([cache.mask, new], axis=1)
