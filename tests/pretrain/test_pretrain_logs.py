@@ -56,6 +56,20 @@ def test_without_a_traceback_the_last_lines_are_shown(tmp_path):
     assert last_words(log) == ["a", "b"]
 
 
+def test_what_the_frameworks_tell_by_the_way_is_not_shown(tmp_path):
+    log = tmp_path / "worker_0.log"
+    log.write_text(
+        "[WARNING] ME(14702:140649699883904,MainProcess):2026-11-30-08:53:39 deprecated\n"
+        "2026-11-30 10:03:18,174 - mindformers/output/log[callback.py:747] - INFO - { Epoch:[  1]\n"
+        "[ERROR] DEVICE(1,7f,python):2026-11-30 out of memory\n"
+        "free(): invalid pointer\n"
+    )
+    assert last_words(log) == [
+        "[ERROR] DEVICE(1,7f,python):2026-11-30 out of memory",
+        "free(): invalid pointer",
+    ]
+
+
 def test_a_log_that_is_missing_says_nothing(tmp_path):
     assert last_words(tmp_path / "no.log") == []
 

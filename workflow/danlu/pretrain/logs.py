@@ -13,14 +13,16 @@ OWN = "danlu: "
 _TRACEBACK = "Traceback (most recent call last):"
 # "RuntimeError: ..." or "package.SomeError: ...": where a traceback says what it was about.
 _ERROR = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit|Warning)\b.*")
+# As MindSpore's C++, its Python and MindFormers begin a line.
+_NOISE = re.compile(r"^\[(?:DEBUG|INFO|WARNING)\]| - (?:DEBUG|INFO|WARNING) - ")
 
 
 def last_words(log: Path, shown: int = SHOWN) -> list[str]:
     """The lines of a worker's log that say why it failed, at most `shown`.
 
     Its lines beginning `danlu: ` if it wrote any; else the end of its last traceback, up to
-    and with the error's own lines; else the last lines that are not blank. Empty where the
-    log is missing or says nothing.
+    and with the error's own lines; else the last lines that are neither blank nor the
+    frameworks' information and warnings. Empty where the log is missing or says nothing.
     """
     lines = _end(log)
     own = [line for line in lines if line.startswith(OWN)]
@@ -29,7 +31,7 @@ def last_words(log: Path, shown: int = SHOWN) -> list[str]:
     starts = [n for n, line in enumerate(lines) if line.strip() == _TRACEBACK]
     if starts:
         return _traceback(lines[starts[-1] :], shown)
-    return [line for line in lines if line.strip()][-shown:]
+    return [line for line in lines if line.strip() and not _NOISE.search(line)][-shown:]
 
 
 def _traceback(lines: list[str], shown: int) -> list[str]:

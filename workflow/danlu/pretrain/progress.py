@@ -38,6 +38,7 @@ class Progress:
         tqdm.monitor_interval = 0  # no thread beside the one that starts processes
         self._total = total_steps
         self._speed = Speed()
+        self._compiled = False  # the first step of an attempt compiles, and foretells nothing
         self._said = time.monotonic()
         self._bar = tqdm(
             total=total_steps,
@@ -52,7 +53,9 @@ class Progress:
 
     def add(self, row: dict[str, Any]) -> None:
         """One line of the curve: step, loss (None where not finite), lr, tokens, times in ms."""
-        self._speed.add(row)
+        if self._compiled:
+            self._speed.add(row)
+        self._compiled = True
         told = self._told(row)
         if not self._bar.disable:
             self._bar.set_postfix_str(told, refresh=False)
@@ -71,12 +74,12 @@ class Progress:
             self._bar.close()
 
     def _told(self, row: dict[str, Any]) -> str:
-        left = (self._total - row["step"]) * self._speed.seconds
         loss = "not finite" if row["loss"] is None else f"{row['loss']:.4f}"
-        return (
-            f"loss {loss}, lr {row['lr']:.2e}, "
-            f"{self._speed.tokens:,.0f} tokens/s, {duration(left)} left"
-        )
+        told = f"loss {loss}, lr {row['lr']:.2e}"
+        if not self._speed.seconds:
+            return told
+        left = duration((self._total - row["step"]) * self._speed.seconds)
+        return f"{told}, {self._speed.tokens:,.0f} tokens/s, {left} left"
 
 
 def duration(seconds: float) -> str:
