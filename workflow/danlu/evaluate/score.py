@@ -118,9 +118,9 @@ def _row(logits: np.ndarray, row: Window) -> Score:
     """logits: float32 [S, vocab_size] of the window's inputs."""
     counted = logits[len(row.inputs) - row.scored :]
     targets = row.targets[len(row.inputs) - row.scored :]
-    top = counted.max(axis=1, keepdims=True)
-    mass = np.exp(counted - top).sum(axis=1, dtype=np.float64)
-    chosen = np.take_along_axis(counted, targets[:, None], axis=1)
-    nats = np.log(mass) - (chosen - top)[:, 0].astype(np.float64)
+    shifted = counted - counted.max(axis=1, keepdims=True)
+    chosen = np.take_along_axis(shifted, targets[:, None], axis=1)[:, 0].astype(np.float64)
+    mass = np.exp(shifted, out=shifted).sum(axis=1, dtype=np.float64)
+    nats = np.log(mass) - chosen
     correct = int((counted.argmax(axis=1) == targets).sum())
     return Score(math.fsum(nats), correct, row.scored)

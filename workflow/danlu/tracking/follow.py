@@ -74,14 +74,16 @@ class Follower:
         return INTERVAL
 
     def _send(self, training: bool) -> None:
-        first = self._sender is None
         if self._sender is None:
             sender = Sender(self._place, self._run)
             sender.begin()
-            self._sender, self._tail = sender, Tail(self._run / curve.CURVE)
+            if training:
+                sender.state(*standing(self._run, training))
+            self._tail = Tail(self._run / curve.CURVE)
             self._clock = sender.clock()
+            self._sender = sender
         self._sender.curve([self._clock.points(row) for row in self._tail.read()])
-        if first or not training:
+        if not training:
             self._sender.state(*standing(self._run, training))
 
 
