@@ -19,6 +19,7 @@ include: "workflow/rules/pretrain.smk"
 include: "workflow/rules/merge.smk"
 include: "workflow/rules/export.smk"
 include: "workflow/rules/evaluate.smk"
+include: "workflow/rules/pages.smk"
 include: "workflow/rules/tracking.smk"
 
 
@@ -28,5 +29,6 @@ rule all:
         # Data that were changed since they were checked stop the workflow.
         rules.data.output.checked if data_changed() else [],
         expand(rules.seal.output.digests, run=RUN_NAMES),
+        expand(rules.pages.output.evaluation, run=RUN_NAMES),
         expand(rules.publish.output.sent, run=RUN_NAMES),
         rules.latest.output.metrics,

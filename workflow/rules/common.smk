@@ -31,7 +31,7 @@ RUNS = PLAN.selection.runs
 BUILD = PLAN.selection.build
 RUN_NAMES = [planned.run for planned in PLAN.runs]
 
-CODE = runs.code_digests()
+CODE = {**runs.code_digests(), "report": runs.code_digest("report")}
 
 claims = []
 

@@ -6,17 +6,12 @@ rule corpus:
         train=f"{BUILD}/corpus/{{key}}/train.jsonl",
         heldout=f"{BUILD}/corpus/{{key}}/heldout.jsonl",
         rejected=f"{BUILD}/corpus/{{key}}/rejected.jsonl",
-        stats=report(
-            f"{BUILD}/corpus/{{key}}/stats.json",
-            caption="../report/corpus_stats.rst",
-            category="1 Corpus",
-            labels={"what": "documents in and out", "key": "{key}"},
-        ),
+        stats=f"{BUILD}/corpus/{{key}}/stats.json",
         dropped=report(
             f"{BUILD}/corpus/{{key}}/dropped.png",
             caption="../report/corpus_dropped.rst",
             category="1 Corpus",
-            labels={"what": "dropped documents", "key": "{key}"},
+            labels={"what": "dropped documents", "of": "{key}"},
         ),
     log:
         f"{BUILD}/logs/corpus/{{key}}.log",

@@ -7,18 +7,8 @@ rule evaluate:
         heldout=shared(rules.corpus.output.heldout, "corpus"),
         sets=evaluation_sets,
     output:
-        evaluation=report(
-            f"{RUNS}/{{run}}/evaluation.json",
-            caption="../report/evaluation.rst",
-            category="5 Evaluation",
-            labels={"what": "figures", "run": "{run}"},
-        ),
-        samples=report(
-            f"{RUNS}/{{run}}/samples.md",
-            caption="../report/samples.rst",
-            category="5 Evaluation",
-            labels={"what": "samples", "run": "{run}"},
-        ),
+        evaluation=f"{RUNS}/{{run}}/evaluation.json",
+        samples=f"{RUNS}/{{run}}/samples.md",
     log:
         f"{RUNS}/{{run}}/logs/evaluate.log",
     benchmark:

@@ -5,12 +5,7 @@ rule export:
         check=rules.merge.output.check,
     output:
         model=f"{RUNS}/{{run}}/onnx/model.onnx",
-        parity=report(
-            f"{RUNS}/{{run}}/onnx/parity.json",
-            caption="../report/onnx_parity.rst",
-            category="4 Parity",
-            labels={"what": "ONNX against training", "run": "{run}"},
-        ),
+        parity=f"{RUNS}/{{run}}/onnx/parity.json",
     log:
         f"{RUNS}/{{run}}/logs/export.log",
     benchmark:

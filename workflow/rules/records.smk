@@ -9,7 +9,7 @@ rule records:
             f"{BUILD}/records/{{key}}/lengths.png",
             caption="../report/records_lengths.rst",
             category="2 Records",
-            labels={"what": "document lengths in tokens", "key": "{key}"},
+            labels={"what": "document lengths in tokens", "of": "{key}"},
         ),
     log:
         f"{BUILD}/logs/records/{{key}}.log",

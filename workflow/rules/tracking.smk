@@ -7,7 +7,7 @@ rule plot:
             f"{RUNS}/{{run}}/loss.png",
             caption="../report/loss.rst",
             category="3 Training",
-            labels={"what": "loss curve", "run": "{run}"},
+            labels={"what": "loss curve", "of": "{run}"},
         ),
     log:
         f"{RUNS}/{{run}}/logs/plot.log",

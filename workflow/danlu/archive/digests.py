@@ -23,7 +23,7 @@ from danlu.errors import DanluError
 
 # What changes after the end (notes, tracking, a later opening or rerun) or is none of its results.
 LEFT_OUT = {"digests.json", "mlflow.json", "NOTES.md", "provenance.json", "rerun.json"}
-LEFT_OUT_FOLDERS = {"logs", "benchmarks", "superseded", "train/logs", "train/checkpoint"}
+LEFT_OUT_FOLDERS = {"logs", "benchmarks", "report", "superseded", "train/logs", "train/checkpoint"}
 
 _BITS = {
     "BOOL": 8, "U8": 8, "I8": 8, "F8_E4M3": 8, "F8_E5M2": 8,
