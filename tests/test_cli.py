@@ -312,6 +312,31 @@ def test_little_disk_is_warned_of_and_none_is_broken(tmp_path, monkeypatch, free
     assert diagnosis._disk(tmp_path).state == state
 
 
+# --- sync
+
+
+@pytest.mark.parametrize(
+    ("reason", "status", "out", "err"),
+    [
+        (None, 0, "2026-01-31-a: sent\n", ""),
+        ("http://x: refused", 1, "", "danlu: 2026-01-31-a: http://x: refused\n"),
+    ],
+)
+def test_what_was_sent_to_mlflow_is_said(project, monkeypatch, reason, status, out, err):
+    from danlu.tracking import delivery
+
+    outcome = delivery.Outcome("2026-01-31-a", reason)
+    monkeypatch.setattr(delivery, "sync", lambda root: [outcome])
+    done = danlu("sync")
+    assert (done.exit_code, done.stdout, done.stderr) == (status, out, err)
+    told = json.loads(danlu("sync", "--json").stdout)
+    assert told == [{"run": "2026-01-31-a", "reason": reason}]
+
+
+def test_where_nothing_is_missing_there_is_nothing_to_send(project):
+    assert danlu("sync").output == "all is in MLflow already\n"
+
+
 # --- schema and rerun, as far as nothing is trained
 
 

@@ -176,6 +176,13 @@ def test_the_changes_of_a_committed_secret_are_left_out(project, git):
     assert source.left_out == ((".env", "its changes look like a secret"),)
 
 
+def test_a_private_key_in_a_committed_file_is_left_out(project):
+    (project / "Snakefile").write_text(KEY)
+    source = read_source(project)
+    assert source.patch is None
+    assert source.left_out == (("Snakefile", "its changes look like a secret"),)
+
+
 def test_a_large_untracked_file_is_named_and_left_out(project):
     (project / "model.bin").write_bytes(b"\0" * (LARGEST_UNTRACKED + 1))
     (project / "small.bin").write_bytes(b"\0" * 9)

@@ -126,7 +126,7 @@ def _patch(
     changed = paths(
         git(project, "diff-index", "--name-only", "--relative", "-z", "HEAD", "--", ".", env=index)
     )
-    secret = sorted(path for path in changed & committed if secret_name(path))
+    secret = sorted(path for path in changed & committed if _holds_secret(project, path))
     left_out += [(path, "its changes look like a secret") for path in secret]
     # The plumbing command, because it follows no colour, prefix or context of the user's.
     text = git(
@@ -173,6 +173,13 @@ def why_left_out(project: Path, path: str) -> str | None:
     size = file.stat().st_size
     if size > LARGEST_UNTRACKED:
         return f"{size} bytes, more than {LARGEST_UNTRACKED}: no source text"
-    if _PRIVATE_KEY in file.read_bytes():
-        return "holds a private key"
-    return None
+    return "holds a private key" if _PRIVATE_KEY in file.read_bytes() else None
+
+
+def _holds_secret(project: Path, path: str) -> bool:
+    """Whether a changed file is one whose content must not be archived."""
+    file = project / path
+    if secret_name(path):
+        return True
+    small = file.is_file() and not file.is_symlink() and file.stat().st_size <= LARGEST_UNTRACKED
+    return small and _PRIVATE_KEY in file.read_bytes()
