@@ -1,6 +1,6 @@
 """The real supervisor over the fake worker and the fake msrun, as a process of its own.
 
-    python supervise.py RUN RECORDS TOKENIZER PATIENCE   (JSON, what differs from the default)
+python supervise.py RUN RECORDS TOKENIZER PATIENCE   (JSON, what differs from the default)
 """
 
 import json
