@@ -69,6 +69,7 @@ def test_a_finished_run_stands_in_the_store_with_all_that_it_is(make_run, place,
     assert found.info.run_name == "2026-11-30-baseline"
     assert found.info.status == "FINISHED"
     assert found.info.start_time == 1796025660000
+    assert found.info.end_time == 1796025780000
     assert found.data.params["training.learning_rate"] == "0.002"
     assert len(found.data.params) > 70
     assert found.data.metrics["val/en_bits_per_byte"] == 1.71

@@ -79,6 +79,18 @@ def test_a_line_of_the_curve_has_the_training_time_up_to_its_step():
     assert clock.points({**row, "step": 1})[0].time == 1_000_250
 
 
+def test_a_loss_scale_of_one_is_no_scaling_and_left_out():
+    row = {"step": 1, "loss": 9.0, "tokens": 1, "step_ms": 0.0}
+    keys = [
+        [point.key for point in Clock(0).points({**row, "loss_scale": scale})]
+        for scale in (1.0, 65536.0)
+    ]
+    assert keys == [
+        ["train/loss", "train_speed/step_ms"],
+        ["train/loss", "train/loss_scale", "train_speed/step_ms"],
+    ]
+
+
 def test_figures_of_held_out_text_begin_with_the_language(make_run):
     run = make_run()
     run.finish()
@@ -88,7 +100,7 @@ def test_figures_of_held_out_text_begin_with_the_language(make_run):
     assert found["val/en_bits_per_byte_gzip"] == 2.9
     assert found["val/set_phrases_exact_match"] == 0.6
     assert found["val/int8_kl_mean"] == 0.001
-    assert found["train_speed/total_tokens"] == 2048 * 240
+    assert found["train_speed/tokens"] == 2048 * 240
 
 
 def test_figures_of_a_run_that_is_not_evaluated_are_those_that_are_there(make_run):

@@ -46,6 +46,8 @@ def standing(run: Path, training: bool) -> tuple[Status, int | None]:
     )
     if now.state == "RUNNING":
         return now, None
+    if ending(found):
+        return now, curve.milliseconds(found[-1])
     return now, round(last_word(run) * 1000)
 
 

@@ -31,7 +31,7 @@ CURVE_METRICS = {
     "train/loss": "loss",
     "train/learning_rate": "lr",
     "train/grad_norm": "grad_norm",
-    "train/loss_scale": "loss_scale",
+    "train/loss_scale": "loss_scale",  # left out where it is 1, which is no scaling
     "train_speed/step_ms": "step_ms",
     "train_speed/data_wait_ms": "data_wait_ms",
 }
@@ -73,6 +73,9 @@ def read(run: Path) -> Record:
     provenance = read_json(run / "provenance.json")
     if provenance is None:
         raise DanluError(f"{run / 'provenance.json'}: missing; the run was never opened")
+    named = runs.RUN_NAME.match(run.name)
+    if named is None:
+        raise DanluError(f"{run}: not named <date>-<name>; give the folder its name back")
     settings = _settings(run / "experiment.yaml")
     first = (curve.events(run) or [{"time": provenance["opened"]}])[0]
     key = hashlib.sha256(
@@ -82,7 +85,7 @@ def read(run: Path) -> Record:
         "danlu.key": key,
         "danlu.experiment": settings["name"],
         "danlu.target": settings["target"],
-        "danlu.date": runs.Run(run).date,
+        "danlu.date": named[1],
         "danlu.identity": provenance["identity"],
         "mlflow.source.name": "danlu",
         "mlflow.source.type": "LOCAL",
@@ -149,7 +152,7 @@ class Clock:
         points = [
             Point(key, float(row[name]), step, time)
             for key, name in CURVE_METRICS.items()
-            if row.get(name) is not None
+            if row.get(name) is not None and (name, row[name]) != ("loss_scale", 1)
         ]
         if row["step_ms"] > 0:
             speed = row["tokens"] / row["step_ms"] * 1000
@@ -169,7 +172,7 @@ def results(run: Path) -> dict[str, float]:
     parity = read_json(run / "onnx/parity.json") or {}
     for name in ("tokens", "seconds"):
         if name in finished:
-            found[f"train_speed/total_{name}"] = finished[name]
+            found[f"train_speed/{name}"] = finished[name]
     for table in ("bits_per_byte", "perplexity", "accuracy"):
         for graph, languages in evaluation.get(table, {}).items():
             beside = "" if graph == "fp32" else f"_{graph}"
