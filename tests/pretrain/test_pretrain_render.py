@@ -105,7 +105,7 @@ class TestAscend:
             "select_recompute": False,
             "parallel_optimizer_comm_recompute": True,
             "mp_comm_recompute": True,
-            "recompute_slice_activation": True,
+            "recompute_slice_activation": False,
         }
         assert ascend["context"] == {
             "mode": 0,

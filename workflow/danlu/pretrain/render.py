@@ -268,6 +268,7 @@ def _parallel_config(e: Experiment) -> dict[str, Any]:
 
 
 def _recompute(e: Experiment) -> dict[str, Any]:
+    """As in the template, but for recompute_slice_activation: the mcore path of 1.9 refuses it."""
     if not e.training.recompute:
         return {"recompute": False}
     return {
@@ -275,5 +276,5 @@ def _recompute(e: Experiment) -> dict[str, Any]:
         "select_recompute": False,
         "parallel_optimizer_comm_recompute": True,
         "mp_comm_recompute": True,
-        "recompute_slice_activation": True,
+        "recompute_slice_activation": e.model.architecture == "llama",
     }
