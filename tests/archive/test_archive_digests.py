@@ -109,6 +109,7 @@ def test_a_seal_covers_what_the_run_made_and_not_what_changes_later(tmp_path, fi
         "NOTES.md", "mlflow.json", "rerun.json", ".mlflow.json", ".pretrain.lock", "loss.png",
         "logs/open.log", "benchmarks/open.tsv", "train/logs/attempt-1/worker_0.log",
         "train/checkpoint/iteration_00000003/common.json", "superseded/x/train/loss.jsonl",
+        "report/evaluation.html",
     ):  # fmt: skip
         (run / name).parent.mkdir(parents=True, exist_ok=True)
         (run / name).write_text(name)

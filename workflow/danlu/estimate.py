@@ -13,6 +13,10 @@ from danlu.config import Experiment, Model
 # Bytes a parameter: its fp32 master, its gradient in fp32, two fp32 moments of Adam.
 MASTER, GRADIENT, MOMENTS = 4, 4, 8
 
+# What a worker on the CPU takes before it holds a model: MindSpore, MindFormers and their
+# share of msrun and the scheduler. Measured: 0.9 GB.
+FRAMEWORK = 2**30
+
 
 @dataclass(frozen=True)
 class Memory:

@@ -182,14 +182,14 @@ def _memory(target: str, npu: int) -> Finding:
     if target != "cpu":
         return Finding("memory", "ok", found)
     needs = {
-        each.experiment.name: estimate.memory(each.experiment).total
-        * each.experiment.parallel.devices
+        each.experiment.name: each.experiment.parallel.devices
+        * (estimate.memory(each.experiment).total * 1.2 + estimate.FRAMEWORK)
         for each in _planned(target, npu)
     }
     todo = tuple(
         f"{name} takes about {size(need)}: less training.micro_batch_size, or recompute"
         for name, need in needs.items()
-        if need * 1.2 > memory.available
+        if need > memory.available
     )
     return Finding("memory", "warning" if todo else "ok", found, todo)
 
