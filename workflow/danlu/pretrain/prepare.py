@@ -35,10 +35,16 @@ class Prepared:
 
 
 def prepare(given: Inputs, begin: Start | Resume) -> Prepared:
-    """Leave in train/ only what the attempt goes on from, and publish mindformers.yaml."""
+    """Leave in train/ only what the attempt goes on from, and publish mindformers.yaml.
+
+    Raises RenderError, with train/ as it was, where the records are too few for one batch.
+    """
     paths, code = given.paths, given.made.code
     log = paths.train / "events.jsonl"
     superseded = None
+    step = begin.step if isinstance(begin, Resume) else 0
+    resume = paths.checkpoints / checkpoint.iteration(step) if step else None
+    config = _yaml(render(given.experiment, given.manifest, paths, resume))
     if begin.warning:
         say(f"warning: {begin.warning}")
     if isinstance(begin, Start) and begin.aside:
@@ -51,14 +57,11 @@ def prepare(given: Inputs, begin: Start | Resume) -> Prepared:
     starts = [event for event in past if event["event"] in ("start", "resume")]
     if starts and starts[-1]["code"] != code:
         events.append(log, "code_changed", was=starts[-1]["code"], now=code)
-    step = begin.step if isinstance(begin, Resume) else 0
     tail.cut(paths.train / "loss.jsonl", step)
     state.write(paths.train, given.made, None)
 
     folder = attempt_folder(paths, len(starts) + 1)
     folder.mkdir(parents=True, exist_ok=True)
-    resume = paths.checkpoints / checkpoint.iteration(step) if step else None
-    config = _yaml(render(given.experiment, given.manifest, paths, resume))
     publish.text(folder / "mindformers.yaml", config)
     publish.text(paths.run / "mindformers.yaml", config)
     failed_at = tuple(event["step"] for event in past if event["event"] == "worker_failed")

@@ -16,8 +16,15 @@ from pathlib import Path
 
 import psutil
 
+from danlu.errors import DanluError
+
 RUN = "DANLU_RUN"
 """Environment variable of every process of a run: the absolute path of its folder."""
+
+
+class StillRunning(DanluError):
+    """A process that SIGKILL does not end."""
+
 
 _GONE = (psutil.NoSuchProcess, psutil.AccessDenied, FileNotFoundError, ProcessLookupError)
 
@@ -161,8 +168,7 @@ def end_all(run: Path, patience: float = 10.0) -> list[int]:
     """Kill all processes that carry the run's mark; returns the process ids that were killed.
 
     Looks again until none is found, since what is killed may just have started another.
-    Raises TimeoutError where one is still there after `patience` seconds (a process that
-    hangs in the kernel, on a device).
+    Raises StillRunning where one is there after `patience` seconds.
     """
     killed: list[int] = []
     deadline = time.monotonic() + patience
@@ -178,7 +184,10 @@ def end_all(run: Path, patience: float = 10.0) -> list[int]:
         if time.monotonic() > deadline:
             left = ", ".join(str(process.pid) for process in of_run(run))
             if left:
-                raise TimeoutError(f"processes {left} of {run} do not end at SIGKILL")
+                raise StillRunning(
+                    f"processes {left} of {run} do not end at SIGKILL: they hang in the kernel, "
+                    "on a device or a file system; look at dmesg"
+                )
     return killed
 
 

@@ -54,23 +54,28 @@ def pretrain(paths: Paths, commands: Commands | None = None) -> int:
 
 
 def _alone(paths: Paths, commands: Commands) -> int:
-    if left := processes.end_all(paths.run):
-        say(f"ended processes left over from an earlier start: {', '.join(map(str, left))}")
     try:
+        if left := processes.end_all(paths.run):
+            pids = ", ".join(map(str, left))
+            say(f"ended processes left over from an earlier start: {pids}")
         given = inputs.read(paths)
         begin = beginning(state.read(paths.train), given.made)
         if isinstance(begin, Refuse):
             raise DanluError(f"{paths.run}: {begin.reason}")
-        if isinstance(begin, Republish):
-            republish(given, begin)
-            return 0
-        manifest.verify(paths.records)
-        with AskedToStop() as asked:
-            prepared = prepare(given, begin)
-            return _attempt(given, commands, prepared, asked)
+        if not isinstance(begin, Republish):
+            manifest.verify(paths.records)
     except DanluError as error:
         say(str(error))
         return REFUSED
+    try:
+        if isinstance(begin, Republish):
+            republish(given, begin)
+            return 0
+        with AskedToStop() as asked:
+            return _attempt(given, commands, prepare(given, begin), asked)
+    except DanluError as error:
+        say(str(error))
+        return 1
 
 
 def _attempt(given: Inputs, commands: Commands, prepared: Prepared, asked: AskedToStop) -> int:
