@@ -22,6 +22,14 @@ from typing import Any
 import pytest
 import yaml
 
+# MindSpore's generated messages need protobuf's Python implementation, and it asks for it when it
+# is imported; one process of tests imports onnx first. No stage imports both, so only this
+# process is told, not the stages that it starts.
+os.environ["PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"] = "python"
+from google.protobuf.internal import api_implementation  # noqa: F401
+
+del os.environ["PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"]
+
 from danlu.config import Experiment
 from danlu.experiments import merge
 
