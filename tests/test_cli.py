@@ -156,17 +156,18 @@ def test_two_runs_are_compared_with_a_picture_and_a_warning(project):
     done = danlu("compare", "2026-01-31", "b")
     assert done.exit_code == 0
     assert done.stdout.split("\n\n") == [
+        "a  2026-01-31-a\nb  2026-02-01-b",
         "settings\n"
-        "setting               2026-01-31-a  2026-02-01-b\n"
-        "training.total_steps             9             8\n"
-        "seed                             -             3",
-        "made from\nwhat    2026-01-31-a  2026-02-01-b\ncommit  cccccccccccc  eeeeeeeeeeee",
+        "setting               a  b\n"
+        "training.total_steps  9  8\n"
+        "seed                  -  3",
+        "made from\nwhat    a             b\ncommit  cccccccccccc  eeeeeeeeeeee",
         "metrics\n"
-        "metric                   2026-01-31-a  2026-02-01-b  b - a\n"
-        "training.steps                      2             3      1\n"
-        "training.final_loss               1.5           0.5     -1\n"
-        "training.tokens                    16            24      8\n"
-        "training.median_step_ms             1             1      0",
+        "metric                     a    b  b - a\n"
+        "training.steps             2    3      1\n"
+        "training.final_loss      1.5  0.5     -1\n"
+        "training.tokens           16   24      8\n"
+        "training.median_step_ms    1    1      0",
         "curve: the 2 steps that both have are the same to the last bit",
         "curves over each other: build/compare/2026-01-31-a--2026-02-01-b.png\n",
     ]

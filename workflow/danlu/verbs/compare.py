@@ -54,18 +54,18 @@ def command(a: str, b: str, picture: Path | None, as_json: bool) -> None:
 
 def render(comparison: Any, drawn: Path | None) -> str:
     """The comparison for a person."""
-    names = (comparison.a, comparison.b)
     parts = [
-        _section("settings", ("setting", *names), comparison.settings, "no setting differs"),
+        f"a  {comparison.a}\nb  {comparison.b}",
+        _section("settings", ("setting", "a", "b"), comparison.settings, "no setting differs"),
         _section(
             "made from",
-            ("what", *names),
+            ("what", "a", "b"),
             [(key, _brief(key, x), _brief(key, y)) for key, x, y in comparison.made_from],
             "the same data, code, packages and machine",
         ),
         _section(
             "metrics",
-            ("metric", *names, "b - a"),
+            ("metric", "a", "b", "b - a"),
             [(key, x, y, _difference(x, y)) for key, x, y in comparison.metrics],
             "neither has any yet",
         ),
