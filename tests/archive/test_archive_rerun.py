@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from danlu import runs
@@ -173,8 +174,8 @@ def test_a_rerun_that_is_stopped_leaves_no_process_and_goes_on(furnace, tmp_path
     assert child.returncode == 2, said
     kept = furnace / ".danlu/rerun" / ORIGINAL / "tree"
     assert f"its tree is kept at {kept}" in said.decode()
-    running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
-    assert str(furnace) not in running
+    for process in psutil.process_iter(["cmdline"]):
+        assert str(furnace) not in " ".join(process.info["cmdline"] or [])
 
     hold.unlink()
     again = danlu(furnace, "rerun", ORIGINAL)
