@@ -90,12 +90,15 @@ def test_where_no_listing_is_known_a_mismatch_says_so(lock):
     assert "which files differ is not known" in refusal(lock)
 
 
-def test_patterns_in_dvcignore_are_pointed_at(lock):
+def test_a_file_that_dvcignore_leaves_out_is_named_and_no_other(lock, dvc):
     bundled(lock)
     DATA.mkdir()
     (DATA / "mine.txt").write_text("extra\n")
+    (DATA / "mine.jsonl").write_text("extra\n")
     Path(".dvcignore").write_text("# a comment\n*.txt\n")
-    assert ".dvcignore has patterns" in refusal(lock)
+    message = refusal(lock)
+    assert "data/mine.txt: left out by .dvcignore" in message
+    assert "data/mine.jsonl: left out" not in message
 
 
 def test_data_that_are_nowhere_to_be_had_say_so_and_leave_nothing(lock):

@@ -38,7 +38,8 @@ def check(wanted: DvcFile, lock: Path) -> dict[str, str]:
         lines += ["which files differ is not known: the DVC cache has no listing of these data"]
     else:
         lines += differences(expected, found)
-    raise DanluError("\n".join([*lines, _advice(wanted), *_ignored(wanted)]))
+    extra = sorted(found.keys() - (expected or {}).keys())
+    raise DanluError("\n".join([*lines, _advice(wanted), *_ignored(wanted, extra)]))
 
 
 def differences(expected: Mapping[str, str], found: Mapping[str, str]) -> list[str]:
@@ -63,12 +64,14 @@ def _advice(wanted: DvcFile) -> str:
     )
 
 
-def _ignored(wanted: DvcFile) -> list[str]:
-    """A line about .dvcignore where it has patterns: Danlu reads what DVC would leave out."""
-    path = wanted.path.parent / ".dvcignore"
-    if not path.is_file():
+def _ignored(wanted: DvcFile, names: list[str]) -> list[str]:
+    """A line for each of the first files in question that DVC leaves out, by .dvcignore."""
+    if not names or not wanted.is_folder:
         return []
-    rows = path.read_text(encoding="utf-8").splitlines()
-    if not any(row.strip() and not row.startswith("#") for row in rows):
-        return []
-    return [f"{path} has patterns; a file that they leave out of DVC must not stand in the data"]
+    paths = [f"{wanted.out.name}/{name}" for name in names[:SHOWN]]
+    done = obtain.dvc(wanted, "check-ignore", *paths)
+    return [
+        f"{path}: left out by .dvcignore, so DVC never versions it; take it out of the data"
+        for path in done.stdout.splitlines()
+        if path in paths
+    ]
