@@ -61,8 +61,10 @@ class TestAscend:
             "use_clip_grad": True,
             "max_grad_norm": 1.0,
             "micro_batch_num": 16,
-            "calculate_per_token_loss": True,
+            "calculate_per_token_loss": False,
         }
+        assert ascend["calculate_per_token_loss"] is False
+        assert callback(ascend, "CurveRecorder")["losses_in_sum"] == 16
 
     def test_lays_the_model_over_the_devices_as_the_experiment_says(self, ascend):
         assert ascend["parallel"] == {
@@ -188,6 +190,7 @@ class TestPlain:
             "weight_decay": 0.1,
         }
         assert config["calculate_per_token_loss"] is True
+        assert callback(config, "CurveRecorder")["losses_in_sum"] == 1
         model = config["model"]["model_config"]
         assert model["architectures"] == ["DanluQwen3ForCausalLM"]
         assert model["compute_dtype"] == "float32"

@@ -35,6 +35,11 @@ def sharded(experiment: Experiment) -> bool:
     return p.model_parallel * p.pipeline_stage > 1 or p.optimizer_parallel
 
 
+def micro_batches(experiment: Experiment) -> int:
+    """Parts that a rank's rows of one optimizer step are computed in."""
+    return experiment.parallel.micro_batch_num * experiment.training.gradient_accumulation_steps
+
+
 def steps_per_epoch(experiment: Experiment, rows: int) -> int:
     """Full batches that each data-parallel rank gets out of `rows` rows.
 

@@ -22,7 +22,14 @@ from typing import Any
 from danlu.config import Experiment
 from danlu.errors import DanluError
 from danlu.pretrain import checkpoint
-from danlu.pretrain.layout import COLUMNS, Paths, rows_per_rank, sharded, steps_per_epoch
+from danlu.pretrain.layout import (
+    COLUMNS,
+    Paths,
+    micro_batches,
+    rows_per_rank,
+    sharded,
+    steps_per_epoch,
+)
 from danlu.pretrain.render_callbacks import callbacks
 from danlu.pretrain.render_model import model_section
 
@@ -59,7 +66,9 @@ def render(
         "use_parallel": experiment.parallel.devices > 1,
         "use_legacy": experiment.model.architecture == "llama",
         "load_ckpt_format": "safetensors",
-        "calculate_per_token_loss": True,
+        # Sharded, a loss is the mean over the tokens of all ranks as it is; and MindFormers 1.9
+        # cannot add up the six outputs that this makes over micro batches.
+        "calculate_per_token_loss": not sharded(experiment),
         "print_separate_loss": False,
         "trainer": {
             "type": "CausalLanguageModelingTrainer",
@@ -124,6 +133,7 @@ def _dataset(e: Experiment, manifest: Mapping[str, Any], paths: Paths) -> dict[s
     number of ranks.
 
     `num_samples` is never set: with a shuffle, MindDataset then draws rows with repetition.
+    One thread reads: it keeps up with any step, and more than the machine has are refused.
     """
     files = [part["file"] for part in manifest["parts"] if not part["file"].endswith(".db")]
     columns = COLUMNS[:3] if e.model.architecture == "llama" else COLUMNS
@@ -135,7 +145,7 @@ def _dataset(e: Experiment, manifest: Mapping[str, Any], paths: Paths) -> dict[s
         },
         "input_columns": list(columns),
         "construct_args_key": list(columns),
-        "num_parallel_workers": 1 if e.target == "cpu" else 8,
+        "num_parallel_workers": 1,
         "python_multiprocessing": False,
         "drop_remainder": True,
         "batch_size": rows_per_rank(e),
@@ -208,15 +218,14 @@ def _wrapper(e: Experiment) -> dict[str, Any]:
             "accumulate": t.gradient_accumulation_steps,
             "loss_mask_input": COLUMNS.index("loss_mask"),
         }
-    micro_batches = e.parallel.micro_batch_num * t.gradient_accumulation_steps
-    if micro_batches == 1:
+    if micro_batches(e) == 1:
         return {"type": "MFTrainOneStepCell", **common}
     # What MindFormers puts there itself when there are several micro batches.
     return {
         "type": "MFPipelineWithLossScaleCell",
         **common,
-        "micro_batch_num": micro_batches,
-        "calculate_per_token_loss": True,
+        "micro_batch_num": micro_batches(e),
+        "calculate_per_token_loss": False,
     }
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from danlu.config import Experiment
-from danlu.pretrain.layout import COLUMNS, Paths, sharded
+from danlu.pretrain.layout import COLUMNS, Paths, micro_batches, sharded
 from danlu.pretrain.render_model import model_section
 
 
@@ -59,6 +59,7 @@ def callbacks(
             "resumed_step": resumed_step,
             "global_batch_size": t.global_batch_size,
             "loss_mask_input": COLUMNS.index("loss_mask"),
+            "losses_in_sum": micro_batches(e) if sharded(e) else 1,
             "copies_of_a_row": p.model_parallel * p.pipeline_stage,
             "writer": writer,
         },

@@ -23,21 +23,30 @@ class CurveRecorder(Callback):
     It counts the rows and the unmasked tokens of each step over all ranks, and refuses a step
     of another size than global_batch_size.
 
-    path: the curve. loss_mask_input: which column is the loss mask. copies_of_a_row: ranks
-    that read the same row (model_parallel x pipeline_stage). writer: the rank that writes; the
-    loss is known to the last pipeline stage only.
+    path: the curve. loss_mask_input: which column is the loss mask. losses_in_sum: the micro
+    batches whose losses MindFormers' step has added up. copies_of_a_row: ranks that read the
+    same row (model_parallel x pipeline_stage). writer: the rank that writes; the loss is known
+    to the last pipeline stage only.
     Raises TrainingError where the curve does not reach up to resumed_step, or where a step
     has another number of rows.
     """
 
     def __init__(
-        self, path, resumed_step, global_batch_size, loss_mask_input, copies_of_a_row, writer
+        self,
+        path,
+        resumed_step,
+        global_batch_size,
+        loss_mask_input,
+        losses_in_sum,
+        copies_of_a_row,
+        writer,
     ):
         super().__init__()
         self.path = Path(path)
         self.resumed_step = resumed_step
         self.global_batch_size = global_batch_size
         self.loss_mask_input = loss_mask_input
+        self.losses_in_sum = losses_in_sum
         self.copies_of_a_row = copies_of_a_row
         self.writes = framework.rank() == writer
         self.stream: IO[str] | None = None
@@ -69,6 +78,7 @@ class CurveRecorder(Callback):
         if self.stream is None:
             return
         loss, overflow, loss_scale, lr, grad_norm = (_scalar(x) for x in params.net_outputs[:5])
+        loss = loss / np.float32(self.losses_in_sum)
         line = {
             "step": step,
             "loss": _finite(loss),
