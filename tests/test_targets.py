@@ -264,6 +264,24 @@ ASCEND_REFUSALS = [
             "a multiple of parallel.model_parallel (2) while parallel.sequence_parallel is true",
         ),
     ),
+    (
+        {**PIPELINE, "records.packing": "best_fit"},
+        (
+            "records.packing",
+            "best_fit",
+            "concat on target ascend with several micro batches, whose losses the framework "
+            "averages without regard to how many tokens each has: rows must be full",
+        ),
+    ),
+    (
+        {**TENSOR, "training.sink_mode": True},
+        (
+            "training.sink_mode",
+            "true",
+            "false: the rows of a sunk step cannot be counted, so that its size could not "
+            "be asserted",
+        ),
+    ),
 ]  # fmt: skip
 
 
@@ -283,6 +301,21 @@ def test_accumulation_is_allowed_where_danlu_or_the_framework_honours_it(draft):
 def test_dropout_is_allowed_once_nobody_promises_the_same_bits(draft):
     changes = {"model.hidden_dropout": 0.1, "training.bit_identical": False}
     assert targets.conflicts(draft(changes), None) == []
+
+
+def test_llama_has_no_dropout_to_set(draft):
+    changes = {
+        "model.architecture": "llama",
+        "model.hidden_dropout": 0.1,
+        "training.bit_identical": False,
+    }
+    assert targets.conflicts(draft(changes), None) == [
+        (
+            "model.hidden_dropout",
+            "0.1",
+            "0 for architecture llama: MindFormers' Llama has no dropout",
+        )
+    ]
 
 
 def test_more_npus_than_the_profile_has_are_no_fault_where_it_is_not_known(draft):

@@ -80,6 +80,15 @@ def _model(e: Experiment) -> list[Conflict]:
         )
     if m.architecture == "llama" and m.tie_word_embeddings:
         found.append(("model.tie_word_embeddings", "true", "false for architecture llama"))
+    for key in ("hidden_dropout", "attention_dropout"):
+        if m.architecture == "llama" and getattr(m, key) > 0:
+            found.append(
+                (
+                    f"model.{key}",
+                    str(getattr(m, key)),
+                    "0 for architecture llama: MindFormers' Llama has no dropout",
+                )
+            )
     if m.num_hidden_layers < p.pipeline_stage:
         found.append(
             (
@@ -284,6 +293,24 @@ def _ascend(e: Experiment, npu: int | None) -> list[Conflict]:
                 "training.gradient_accumulation_steps",
                 str(t.gradient_accumulation_steps),
                 "1 in plain data parallel on target ascend, where the framework resets it to 1",
+            )
+        )
+    if t.gradient_accumulation_steps * p.micro_batch_num > 1 and e.records.packing != "concat":
+        found.append(
+            (
+                "records.packing",
+                e.records.packing,
+                "concat on target ascend with several micro batches, whose losses the framework "
+                "averages without regard to how many tokens each has: rows must be full",
+            )
+        )
+    if t.sink_mode:
+        found.append(
+            (
+                "training.sink_mode",
+                "true",
+                "false: the rows of a sunk step cannot be counted, so that its size could not "
+                "be asserted",
             )
         )
     return found
