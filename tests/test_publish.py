@@ -1,7 +1,6 @@
 """What is published is whole, and a stage that fails or is killed leaves what stood there."""
 
 import json
-import signal
 import subprocess
 import sys
 import threading
@@ -78,7 +77,9 @@ def test_a_folder_is_not_published_over_a_file(tmp_path):
     assert entries(tmp_path) == ["out"]
 
 
-def test_a_killed_stage_leaves_nothing_that_looks_finished(tmp_path):
+@pytest.fixture
+def writing(tmp_path):
+    """A process in the midst of writing tmp_path/out; killed at the end."""
     code = (
         "import sys, time; from pathlib import Path; from danlu import publish\n"
         "with publish.folder(Path(sys.argv[1])) as aside:\n"
@@ -88,11 +89,35 @@ def test_a_killed_stage_leaves_nothing_that_looks_finished(tmp_path):
         [sys.executable, "-c", code, str(tmp_path / "out")], stdout=subprocess.PIPE
     )
     assert child.stdout.readline() == b"written\n"
-    child.send_signal(signal.SIGKILL)
+    yield child
+    child.kill()
     child.wait()
     child.stdout.close()
+
+
+def test_a_killed_stage_leaves_nothing_that_looks_finished(tmp_path, writing):
+    writing.kill()
+    writing.wait()
     assert not (tmp_path / "out").exists()
     assert all(name.startswith(".out.") for name in entries(tmp_path))
+
+
+def test_what_a_killed_stage_left_is_removed_by_the_next(tmp_path, writing, monkeypatch):
+    monkeypatch.setattr(publish, "LEFT_OVER", 0)
+    writing.kill()
+    writing.wait()
+    (tmp_path / ".outer.x").mkdir()
+    with publish.folder(tmp_path / "out") as aside:
+        (aside / "a.txt").write_text("a")
+    assert entries(tmp_path) == [".outer.x", "out"]
+
+
+def test_what_a_living_stage_writes_is_left_alone(tmp_path, writing, monkeypatch):
+    monkeypatch.setattr(publish, "LEFT_OVER", 0)
+    with publish.folder(tmp_path / "out"):
+        pass
+    (aside,) = tmp_path.glob(".out.*")
+    assert (aside / "half.txt").read_text() == "half"
 
 
 def test_a_file_appears_only_when_the_block_ends(tmp_path):

@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import glob
 import hashlib
 import json
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+LEFT_OVER = 60
+"""Seconds after which a folder aside that nobody claims was left by a killed process."""
 
 
 @contextlib.contextmanager
 def folder(target: Path) -> Iterator[Path]:
     """A temporary sibling that becomes `target` when the block ends without an error.
 
-    What stood at `target` is replaced as a whole; on an error it stays as it was.
+    What stood at `target` is replaced as a whole; on an error it stays as it was. What a
+    killed process left aside of `target` is removed first.
     """
     target = Path(target)
     target.parent.mkdir(parents=True, exist_ok=True)
+    _remove_left_over(target)
     aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    claim = os.open(aside, os.O_RDONLY)
     try:
+        with contextlib.suppress(OSError):  # a network file system without locks
+            fcntl.flock(claim, fcntl.LOCK_EX)
         yield aside
         for path in sorted(aside.rglob("*")):
             if not path.is_symlink():
@@ -35,8 +46,27 @@ def folder(target: Path) -> Iterator[Path]:
             aside.rename(target)
         _sync(target.parent)
     finally:
+        os.close(claim)
         if aside.exists():
             shutil.rmtree(aside)
+
+
+def _remove_left_over(target: Path) -> None:
+    """Remove folders aside of `target` that no living process claims.
+
+    The kernel gives a claim up with its process. A folder of the last minute is left alone:
+    it may be about to be claimed.
+    """
+    for path in sorted(target.parent.glob(f".{glob.escape(target.name)}.*")):
+        # Gone meanwhile, a file, claimed by a living process, or claims do not work here.
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime >= LEFT_OVER:
+                claim = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+                try:
+                    fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    shutil.rmtree(path)
+                finally:
+                    os.close(claim)
 
 
 def _replace(target: Path, new: Path) -> None:
