@@ -42,12 +42,18 @@ def save(train, step, batch):
     events.append(train / "events.jsonl", "checkpoint", step=step)
 
 
-def meet(rank, ranks, step):
-    """Wait for all ranks to come to this step, for ever if one does not: the all-reduce."""
-    Path(f"at_{rank}").write_text(f"{step:06d}")
-    others = [Path(f"at_{other}") for other in range(ranks)]
-    while any(not p.exists() or int(p.read_text() or 0) < step for p in others):
+def any_rank(flag, rank, ranks, step):
+    """Whether any rank raised its flag in this step: the all-reduce of the ranks.
+
+    Waits for all ranks to come to this step, for ever if one does not.
+    """
+    flags = [Path(f"step_{step}_rank_{other}") for other in range(ranks)]
+    aside = Path(f"aside_{rank}")
+    aside.write_text("1" if flag else "0")
+    aside.rename(flags[rank])
+    while not all(path.exists() for path in flags):
         time.sleep(0.002)
+    return any(path.read_text() == "1" for path in flags)
 
 
 def main():
@@ -66,7 +72,7 @@ def main():
     fake = json.loads((given.run / "fake.json").read_text())
     config = yaml.safe_load(given.config.read_text())
     callbacks = {callback["type"]: callback for callback in config["callbacks"]}
-    rank = int(os.environ.get("RANK_ID", "0"))
+    rank, ranks = int(os.environ.get("RANK_ID", "0")), int(os.environ.get("MS_WORKER_NUM", "1"))
     total = callbacks["TotalSteps"]["total_steps"]
     begin = callbacks["TotalSteps"]["resumed_step"]
     interval = callbacks["AtomicCheckpoint"]["save_interval_steps"]
@@ -80,7 +86,7 @@ def main():
     }
     for step in range(begin + 1, total + 1):
         time.sleep(fake.get("step_seconds", 0.01))
-        meet(rank, int(os.environ.get("MS_WORKER_NUM", "1")), step)
+        stop = any_rank(bool(asked), rank, ranks, step)
         do = faults.get(step)
         loss = None if do == "nan" else 5.0 / step
         line = {
@@ -120,7 +126,6 @@ def main():
         if do == "deaf":
             for number in (signal.SIGTERM, signal.SIGUSR1):
                 signal.signal(number, signal.SIG_IGN)
-        stop = bool(asked) and do != "deaf"
         if rank == 0 and (step % interval == 0 or stop or step == total):
             save(train, step, batch)
         if stop and step < total:
