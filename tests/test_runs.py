@@ -259,6 +259,6 @@ def test_a_renamed_source_changes_the_digest(package):
     assert runs.code_digest("corpus") != before
 
 
-def test_every_stage_of_the_package_has_a_digest():
+def test_every_stage_that_makes_something_of_a_run_has_a_digest():
     folders = {path.parent.name for path in runs.PACKAGE.glob("*/__init__.py")}
-    assert set(runs.code_digests()) == folders - {"verbs"}
+    assert set(runs.code_digests()) == folders - {"verbs", "report"}
