@@ -86,7 +86,7 @@ FAILURES = {
     "a loss that is not finite": (
         {"exit_codes": {0: 3, 1: 3}, "failed": 0, "nonfinite": 25},
         3,
-        "the loss or the gradient of step 25 is not finite; no checkpoint was written after it, "
+        "the loss or the gradient of step 25 is not finite, and nothing was saved after it; "
         "the newest checkpoint is of step 20. Look at the records of that step, lower "
         "training.learning_rate or, in fp16, look at loss_scale",
     ),

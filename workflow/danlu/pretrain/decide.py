@@ -95,7 +95,7 @@ def decide(ending: Ending, failed_at: Sequence[int] = ()) -> Decision:
 def _not_finite(e: Ending) -> str:
     where = f"near step {e.steps}" if e.nonfinite is None else f"of step {e.nonfinite}"
     return (
-        f"the loss or the gradient {where} is not finite; no checkpoint was written after it, "
+        f"the loss or the gradient {where} is not finite, and nothing was saved after it; "
         f"{_newest(e)}. Look at the records of that step, lower training.learning_rate or, in "
         "fp16, look at loss_scale"
     )
