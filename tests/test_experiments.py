@@ -158,6 +158,7 @@ def test_a_fault_says_file_line_key_found_and_allowed(project, text, fault):
         ("- seed\n", f"{MINE}: found a list of 1; allowed: a mapping of settings"),
         ("seed\n", f"{MINE}: found 'seed' (text); allowed: a mapping of settings"),
         (b"\xff\xfe", f"{MINE}: cannot be read: "),
+        ("seed: 1\0\n", f"{MINE}: not valid YAML: unacceptable character"),
     ],
 )
 def test_a_file_that_is_no_mapping_of_settings_is_named_with_its_line(project, text, start):

@@ -94,7 +94,7 @@ def test_all_faults_of_the_keys_are_told_at_once():
     assert told == [
         "--config or --configfile: target: found 'gpu'; allowed: 'cpu' or 'ascend'",
         "--config or --configfile: npu: found -1; allowed: greater than or equal to 0",
-        "--config or --configfile: data: found 7; allowed: a valid string",
+        "--config or --configfile: data: found 7; allowed: text",
         "--config or --configfile: date: found '2026-13-01'; allowed: a day, as 2026-11-30",
         "--config or --configfile: foo: unknown key; allowed: experiments, target, npu, data, "
         "date, runs, build, resolved, run, data_md5",
@@ -117,6 +117,26 @@ def test_a_fault_in_config_yaml_is_told_by_its_line(folder):
     (folder / "config").mkdir()
     CONFIG.write_text("experiments: [baseline]\ntarget: tpu\nnpu: 0\ndata: data\n")
     assert faults() == ["config/config.yaml:2: target: found 'tpu'; allowed: 'cpu' or 'ascend'"]
+
+
+def test_an_empty_config_yaml_is_told_key_by_key(folder):
+    (folder / "config").unlink()
+    (folder / "config").mkdir()
+    CONFIG.write_text("# nothing\n")
+    with pytest.raises(ConfigurationError) as raised:
+        selection.read({}, CONFIG)
+    assert raised.value.faults == [
+        "config/config.yaml: experiments: missing; allowed: a list",
+        "config/config.yaml: target: missing; allowed: 'cpu' or 'ascend'",
+        "config/config.yaml: npu: missing; allowed: a whole number",
+        "config/config.yaml: data: missing; allowed: text",
+    ]
+
+
+def test_data_may_be_named_as_a_shell_completes_it():
+    assert plan(data="data/").selection.data == "data"
+    (told,) = faults(data="/")
+    assert told.endswith("data: found '/'; allowed: a folder with a .dvc file beside it, as data")
 
 
 def test_defaults_cannot_be_changed_past_the_files():

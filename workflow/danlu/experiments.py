@@ -87,18 +87,21 @@ def read_layer(path: Path, inside: str | None = None) -> Layer:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError([f"{path}: cannot be read: {error}"]) from error
-    stream = _Loader(text)
-    stream.name = str(path)
     try:
-        node = stream.get_single_node()
-        values = stream.construct_document(node) if node is not None else {}
+        stream = _Loader(text)
+        stream.name = str(path)
+        try:
+            node = stream.get_single_node()
+            values = stream.construct_document(node) if node is not None else {}
+        finally:
+            stream.dispose()
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or str(error)
+        # A character that YAML does not allow has neither, and its text is of two lines.
+        problem = problem.splitlines()[0]
         raise ConfigurationError([f"{path}{line}: not valid YAML: {problem}"]) from error
-    finally:
-        stream.dispose()
     if not isinstance(values, Mapping):
         raise ConfigurationError(
             [f"{path}: found {faults.show(values)}; allowed: a mapping of settings"]

@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, ValidationError
 
 from danlu import data, experiments, runs
+from danlu import faults as words
 from danlu.config import Experiment, Section
 from danlu.errors import DanluError
 from danlu.experiments import ConfigurationError
@@ -31,9 +32,18 @@ def _day(date: str) -> str:
         raise ValueError("a day, as 2026-11-30") from None
 
 
+def _folder(name: str) -> str:
+    # A shell completes `data` to `data/`; the .dvc file beside it is not called `data/.dvc`.
+    name = str(Path(name))
+    if not Path(name).name:
+        raise ValueError("a folder with a .dvc file beside it, as data")
+    return name
+
+
 Day = Annotated[str, AfterValidator(_day)]
 Md5 = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 Text = Annotated[str, Field(min_length=1)]
+Folder = Annotated[Text, AfterValidator(_folder)]
 
 
 class Selection(Section):
@@ -42,13 +52,17 @@ class Selection(Section):
     experiments: tuple[Text, ...] = Field(min_length=1)
     target: Literal["cpu", "ascend"]
     npu: Annotated[int, Field(ge=0)]
-    data: Text
+    data: Folder
     date: Day | None = Field(None, description="The day of the run that is asked for.")
     runs: Text = Field("runs", description="The folder of the runs.")
     build: Text = Field("build", description="The folder of what runs share.")
     resolved: Text | None = Field(None, description="An archived experiment.yaml, to run again.")
     run: Text | None = Field(None, description="With resolved: the folder name of the new run.")
     data_md5: Md5 | None = Field(None, description="With resolved: the data it was run on.")
+
+
+# The keys that config.yaml must hold where nothing above it says them.
+LOWEST = ("experiments", "target", "npu", "data")
 
 
 @dataclass(frozen=True)
@@ -134,29 +148,30 @@ def read(config: Mapping[str, Any], file: Path) -> Selection:
         values["experiments"] = tuple(sorted(set(map(str, values["experiments"]))))
     if values.get("date") is not None:
         values["date"] = str(values["date"])
-    for key in ("experiments", "target", "npu", "data"):
+    for key in LOWEST:
         values.setdefault(key, layer.values.get(key))
     try:
         selection = Selection.model_validate(values)
     except ValidationError as error:
-        for each in error.errors():
+        for each in words.own(error):
             key = str(each["loc"][0])
+            if values[key] is None and key in LOWEST:
+                faults.append(f"{file}: {key}: missing; allowed: {_allowed(each)}")
+                continue
             written = key in layer.values and layer.values[key] == config.get(key)
             source = layer.where((key,)) if written else "--config or --configfile"
             if each["type"] == "extra_forbidden":
                 told = f"unknown key; allowed: {', '.join(Selection.model_fields)}"
             else:
-                told = f"found {config.get(key)!r}; allowed: {_allowed(each['msg'])}"
+                told = f"found {config.get(key)!r}; allowed: {_allowed(each)}"
             faults.append(f"{source}: {key}: {told}")
     if faults:
         raise ConfigurationError(faults)
     return selection
 
 
-def _allowed(message: str) -> str:
-    for start in ("Input should be ", "String should ", "Value error, "):
-        message = message.removeprefix(start)
-    return message
+def _allowed(fault: Mapping[str, Any]) -> str:
+    return words.allowed(fault).removeprefix("Value error, ")
 
 
 def plan(selection: Selection, file: Path) -> Plan:
