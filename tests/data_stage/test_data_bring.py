@@ -83,6 +83,20 @@ def test_a_mismatch_names_the_changed_the_missing_and_the_extra_file(lock):
     assert "`dvc add data`" in message
 
 
+def test_what_dvc_cannot_version_is_named(lock):
+    bundled(lock)
+    bring(lock, DVC, DATA, NOTE)
+    (DATA / "dead.jsonl").symlink_to("nowhere")
+    Path(os.fsdecode(b"data/\xd3\xef.jsonl")).write_text("{}")
+    with pytest.raises(DanluError) as raised:
+        bring(lock, DVC, DATA, NOTE)
+    assert str(raised.value).splitlines() == [
+        "data/dead.jsonl: no file, or a link to a file that is not there",
+        "data/\\xd3\\xef.jsonl: its name is not UTF-8; rename it",
+        "mend it, then `dvc add data`",
+    ]
+
+
 def test_where_no_listing_is_known_a_mismatch_says_so(lock):
     dvc_file({"a.jsonl": "0" * 32})
     DATA.mkdir()

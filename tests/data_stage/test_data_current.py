@@ -58,6 +58,12 @@ def test_a_new_a_missing_a_renamed_and_a_longer_file_are_seen():
     assert not current(NOTE, DATA)
 
 
+def test_a_file_that_became_a_dead_link_is_seen():
+    (DATA / "b.txt").unlink()
+    (DATA / "b.txt").symlink_to("nowhere")
+    assert not current(NOTE, DATA)
+
+
 def test_without_data_without_a_note_or_with_a_damaged_one_nothing_is_current():
     assert not current(NOTE, Path("elsewhere"))
     assert not current(Path("no-note.json"), DATA)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -26,6 +27,8 @@ def check(wanted: DvcFile, lock: Path) -> dict[str, str]:
             f"{kinds[wanted.is_folder]}; {_advice(wanted)}"
         )
     paths = digests.files(wanted.out)
+    if faults := unreadable(paths):
+        raise DanluError("\n".join([*faults, f"mend it, then `dvc add {wanted.out}`"]))
     size = sum(path.stat().st_size for path in paths.values())
     with tqdm(total=size, desc="md5", unit="B", unit_scale=True, disable=None) as bar:
         found = {name: digests.file_md5(path, bar.update) for name, path in paths.items()}
@@ -40,6 +43,21 @@ def check(wanted: DvcFile, lock: Path) -> dict[str, str]:
         lines += differences(expected, found)
     extra = sorted(found.keys() - (expected or {}).keys())
     raise DanluError("\n".join([*lines, _advice(wanted), *_ignored(wanted, extra)]))
+
+
+def unreadable(paths: Mapping[str, Path]) -> list[str]:
+    """A line for each of the first files that DVC cannot version: dead links, names not UTF-8."""
+    faults = []
+    for path in paths.values():
+        try:
+            str(path).encode()
+        except UnicodeEncodeError:
+            shown = os.fsencode(path).decode("utf-8", errors="backslashreplace")
+            faults.append(f"{shown}: its name is not UTF-8; rename it")
+            continue
+        if not path.is_file():
+            faults.append(f"{path}: no file, or a link to a file that is not there")
+    return faults[:SHOWN]
 
 
 def differences(expected: Mapping[str, str], found: Mapping[str, str]) -> list[str]:

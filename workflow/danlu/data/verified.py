@@ -49,7 +49,7 @@ def current(verified: Path, data: Path) -> bool:
     if not data.exists():
         return False
     paths = digests.files(data)
-    if paths.keys() != noted.keys():
+    if paths.keys() != noted.keys() or not all(path.is_file() for path in paths.values()):
         return False
     found = {name: entry(name, path, noted[name]["md5"]) for name, path in paths.items()}
     touched = [name for name in found if found[name] != noted[name]]
