@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Callable
+
+DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+"""What is wrong with a disk, and no fault of the program that meets it."""
 
 
 class DanluError(Exception):
@@ -17,4 +21,10 @@ def run(function: Callable[[], int | None]) -> None:
     except DanluError as error:
         for line in str(error).splitlines():
             print(f"danlu: {line}", file=sys.stderr)
+        sys.exit(1)
+    except OSError as error:
+        if error.errno not in DISK:
+            raise
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"danlu: {where}cannot be written: {error.strerror}", file=sys.stderr)
         sys.exit(1)
