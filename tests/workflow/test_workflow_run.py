@@ -54,6 +54,27 @@ def repeated(miniature, finished, tmp_path_factory):
     return project
 
 
+@pytest.fixture(scope="module")
+def plans(finished):
+    """The rules that a call would run, by what was edited after the run; planned in one process."""
+    experiment, settings = "config/experiments/miniature.yaml", "config/config.yaml"
+    phrase = '{"prompt": "公民", "reference": "权利"}\n'
+    edits = {
+        "nothing": {},
+        "evaluation": {"replace": {experiment: ["max_new_tokens: 8", "max_new_tokens: 9"]}},
+        "export": {"replace": {settings: ["int8: true", "int8: false"]}},
+        "training": {"replace": {experiment: ["warmup_steps: 2", "warmup_steps: 3"]}},
+        "records": {"replace": {experiment: ["seq_length: 64", "seq_length: 72"]}},
+        "evaluation set": {"append": {"config/evalsets/phrases.jsonl": phrase}},
+        "date": {"arguments": ["--config", "date=2031-01-02"]},
+        **{
+            f"code of {stage}": {"append": {f"workflow/danlu/{stage}/__init__.py": "# A remark.\n"}}
+            for stage in AFTER_A_CHANGE_OF
+        },
+    }
+    return dict(zip(edits, finished.plans(*edits.values()), strict=True))
+
+
 def lines(file: Path) -> list[dict]:
     return [json.loads(line) for line in file.read_text().splitlines()]
 
@@ -88,8 +109,8 @@ def test_each_rule_leaves_a_log_and_a_benchmark_with_its_peak_memory(finished):
             assert "max_rss" in next(csv.DictReader(stream, delimiter="\t")), table
 
 
-def test_a_finished_run_is_nothing_to_be_done(finished):
-    assert finished.plans({}) == [set()]
+def test_a_finished_run_is_nothing_to_be_done(plans):
+    assert plans["nothing"] == set()
 
 
 def test_plain_snakemake_finds_nothing_to_be_done_either(finished):
@@ -125,38 +146,21 @@ def test_a_removed_build_is_nothing_to_be_done(finished):
         away.rename(finished.folder / "build")
 
 
-def test_a_comment_in_the_sources_of_a_stage_runs_that_stage_again_and_what_follows(finished):
+def test_a_comment_in_the_sources_of_a_stage_runs_that_stage_again_and_what_follows(plans):
     assert set(AFTER_A_CHANGE_OF) == {*runs.STAGES, "report"}
-    edits = [
-        {"append": {f"workflow/danlu/{stage}/__init__.py": "# A remark.\n"}}
-        for stage in AFTER_A_CHANGE_OF
-    ]
-    assert dict(zip(AFTER_A_CHANGE_OF, finished.plans(*edits), strict=True)) == AFTER_A_CHANGE_OF
+    assert {stage: plans[f"code of {stage}"] for stage in AFTER_A_CHANGE_OF} == AFTER_A_CHANGE_OF
 
 
-def test_a_changed_setting_runs_again_what_depends_on_it_and_nothing_else(finished):
-    experiment, settings = "config/experiments/miniature.yaml", "config/config.yaml"
-    evaluation, export, training, shared = finished.plans(
-        {"replace": {experiment: ["max_new_tokens: 8", "max_new_tokens: 9"]}},
-        {"replace": {settings: ["int8: true", "int8: false"]}},
-        {"replace": {experiment: ["warmup_steps: 2", "warmup_steps: 3"]}},
-        {"replace": {experiment: ["seq_length: 64", "seq_length: 72"]}},
-    )
-    assert evaluation == EVALUATION
-    assert export == EXPORT
-    assert training == TRAINING
-    assert shared == TRAINING | {"records"}
+def test_a_changed_setting_runs_again_what_depends_on_it_and_nothing_else(plans):
+    assert plans["evaluation"] == EVALUATION
+    assert plans["evaluation set"] == EVALUATION - {"open"}
+    assert plans["export"] == EXPORT
+    assert plans["records"] == TRAINING | {"records"}
 
 
-def test_the_contents_of_an_evaluation_set_evaluate_anew(finished):
-    line = '{"prompt": "公民", "reference": "权利"}\n'
-    (planned,) = finished.plans({"append": {"config/evalsets/phrases.jsonl": line}})
-    assert planned == EVALUATION - {"open"}
-
-
-def test_another_date_is_a_new_run_that_shares_the_records(finished):
-    (planned,) = finished.plans({"arguments": ["--config", "date=2031-01-02"]})
-    assert planned == TRAINING
+def test_another_learning_rate_schedule_or_date_is_a_new_run_that_shares_the_records(plans):
+    assert plans["training"] == TRAINING
+    assert plans["date"] == TRAINING
 
 
 def test_what_mlflow_lacks_is_sent_by_the_next_call(finished):
