@@ -221,6 +221,14 @@ def test_parquet_text_that_is_not_utf8_is_rejected_by_row(told, tmp_path):
     assert [item.text for item in items if isinstance(item, Document)] == ["one", "two"]
 
 
+def test_a_parquet_value_that_python_cannot_hold_is_rejected_by_row(told, tmp_path):
+    day = pyarrow.array([0, 10**18], pyarrow.timestamp("s"))
+    as_parquet(tmp_path / "x.parquet", text=["one", "two"], id=day)
+    first, second = readers.read("x.parquet", tmp_path / "x.parquet", told())
+    assert first.text == "one"
+    assert second.reason.startswith("column id cannot be read: ")
+
+
 def test_parquet_without_the_text_column_stops_the_run(told, tmp_path):
     as_parquet(tmp_path / "x.parquet", content=["one"])
     with pytest.raises(DanluError, match="no column text; found: content"):

@@ -197,4 +197,6 @@ def _row(batch: Any, index: int) -> Mapping[str, Any] | str:
             row[name] = column[index].as_py()
         except UnicodeDecodeError as error:
             return f"column {name} is {_not_utf8(error.object, error)}"
+        except (ValueError, OverflowError) as error:
+            return f"column {name} cannot be read: {error}"
     return row
