@@ -167,11 +167,26 @@ def test_a_worker_left_over_is_ended_before_training_goes_on(supervised):
 
 def test_a_second_supervisor_on_the_same_run_is_refused(training):
     run, process = training()
-    status, said = run.run()
+    status, said = run.run(other=0.5)
     assert status == 2
-    assert "another supervisor is training this run" in said
+    assert "another supervisor is training this run; wait for it, or stop it" in said
     os.kill(process.pid, SIGTERM)
     assert ended(process)[0] == 143
+
+
+def test_a_second_supervisor_waits_for_one_that_is_ending(training):
+    """As after a kill of Snakemake, when the same command is given again at once."""
+    run, process = training()
+    second = run.start()
+    assert "waiting for it to end" in second.stderr.readline()
+    os.kill(process.pid, SIGTERM)
+    assert ended(process)[0] == 143
+    run.wait_for_step(len(run.curve()) + 2)
+    os.kill(second.pid, SIGTERM)
+    status, said = ended(second)
+    assert status == 143
+    assert "attempt 2: " in said
+    assert [row["step"] for row in run.curve()] == list(range(1, len(run.curve()) + 1))
 
 
 def test_when_nobody_listens_any_more_training_goes_on(training):

@@ -35,6 +35,8 @@ class Patience:
     save: for the workers to save and end after they were asked to stop; likewise.
     launcher: for msrun to end by itself after all workers have ended well.
     victims: for the other workers and msrun to end after one has failed.
+    other: for another supervisor of the same run to end: where its Snakemake was killed, it
+        still saves and concludes while the next call starts.
     """
 
     ends: float = 3600.0
@@ -43,6 +45,7 @@ class Patience:
     save: float = 300.0
     launcher: float = 30.0
     victims: float = 5.0
+    other: float = 60.0
 
     def stalled(self, slowest: float | None) -> float:
         """Seconds without progress after which the workers hang. None: before, after the steps."""

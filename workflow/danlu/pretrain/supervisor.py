@@ -7,6 +7,7 @@ reach the one that has to outlive the workers.
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -42,15 +43,24 @@ class Commands:
 def pretrain(paths: Paths, commands: Commands | None = None) -> int:
     """Train the run, or go on training it; returns the exit status, see __main__.
 
-    paths: absolute. A second supervisor on the same run is refused; left-over processes of a
-    supervisor that was killed are ended first.
+    paths: absolute. A second supervisor on the same run waits for the first to end, and is
+    refused if it goes on; left-over processes of a supervisor that was killed are ended first.
     """
+    commands = commands or Commands()
+    lock = FileLock(paths.run / ".pretrain.lock")
     try:
-        with FileLock(paths.run / ".pretrain.lock", timeout=0):
-            return _alone(paths, commands or Commands())
+        lock.acquire(timeout=0)
     except Timeout:
-        say(f"{paths.run}: another supervisor is training this run; wait for it, or stop it")
-        return REFUSED
+        say(f"{paths.run}: another supervisor is training this run; waiting for it to end")
+        try:
+            lock.acquire(timeout=commands.patience.other)
+        except Timeout:
+            say(f"{paths.run}: another supervisor is training this run; wait for it, or stop it")
+            return REFUSED
+    try:
+        return _alone(paths, commands)
+    finally:
+        lock.release()
 
 
 def _alone(paths: Paths, commands: Commands) -> int:
@@ -141,6 +151,7 @@ def _record_start(given: Inputs, prepared: Prepared, pids: dict[str, int]) -> No
         "attempt": prepared.number,
         "step": prepared.step,
         "code": given.made.code,
+        "host": socket.gethostname(),
         "pids": pids,
     }
     if prepared.superseded:
