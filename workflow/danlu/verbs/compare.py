@@ -73,8 +73,8 @@ def render(comparison: Any, drawn: Path | None) -> str:
     if comparison.common_steps:
         first = comparison.first_step
         parts.append(
-            f"curve: the {comparison.common_steps} steps that both have are "
-            + ("the same to the last bit" if first is None else f"the same up to step {first - 1}")
+            f"curve: the {comparison.common_steps} steps that both have "
+            + ("are the same to the last bit" if first is None else f"differ from step {first} on")
         )
     if drawn:
         parts.append(f"curves over each other: {os.path.relpath(drawn)}")
