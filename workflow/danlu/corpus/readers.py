@@ -9,11 +9,15 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+import pyarrow
 
 from danlu.config import Corpus
 from danlu.corpus import languages, sources
@@ -29,6 +33,44 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 Record = tuple[int, Mapping[str, Any] | str]
 """A line with its columns, or with the reason that it cannot be read."""
+
+SCHEMA = pyarrow.schema(
+    {
+        "id": pyarrow.string(),
+        "text": pyarrow.large_string(),
+        "lang": pyarrow.string(),
+        "source": pyarrow.string(),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some lines of a file, in its order.
+
+    documents: with the columns of SCHEMA, no value null. rejected: the lines that are none.
+    """
+
+    documents: pyarrow.RecordBatch
+    rejected: list[Rejected]
+
+
+def batches(
+    name: str, path: Path, settings: Corpus, start: int = 0, end: int | None = None
+) -> Iterator[Batch]:
+    """The documents of one file in its order; `name` is its path below the data.
+
+    start, end: of a plain .jsonl, only the lines that begin in these bytes; the ranges of a
+    file need not be cut at line ends, and a line keeps the number that it has in the file.
+    Raises DanluError where the file as a whole cannot be read.
+    """
+    if start or end is not None:
+        raise ValueError(f"{name}: a range of bytes")
+    items = read(name, path, settings)
+    while held := list(itertools.islice(items, ROWS)):
+        rejected = [item for item in held if isinstance(item, Rejected)]
+        documents = [asdict(item) for item in held if isinstance(item, Document)]
+        yield Batch(pyarrow.RecordBatch.from_pylist(documents, SCHEMA), rejected)
 
 
 def read(name: str, path: Path, settings: Corpus) -> Iterator[Document | Rejected]:
