@@ -69,8 +69,8 @@ MINE = "config/experiments/mine.yaml"
     [
         (
             "corpus:\n  dedup:\n    thresold: 0.5\n",
-            f"{MINE}:3: corpus.dedup.thresold: unknown key; allowed: near, threshold, "
-            "word_ngram, character_ngram, bands, rows",
+            f"{MINE}:3: corpus.dedup.thresold: unknown key; allowed: near, method, "
+            "clusters, threshold, word_ngram, character_ngram, bands, rows, memory_mib",
         ),
         (
             "trainin: {}\n",

@@ -19,11 +19,14 @@ VALUES: dict[str, Any] = {
 }
 DEDUP = {
     "near": True,
+    "method": "minhash",
+    "clusters": "greedy",
     "threshold": 0.7,
     "word_ngram": 5,
     "character_ngram": 5,
     "bands": 25,
     "rows": 5,
+    "memory_mib": 64,
 }
 FILTER = {
     "min_characters": 20,

@@ -39,13 +39,23 @@ class Section(BaseModel):
 
 class Dedup(Section):
     near: bool = Field(description="Drop near duplicates too; exact ones always go.")
+    method: Literal["minhash", "simhash"] = Field(
+        description="What finds the candidates that are then verified; simhash misses half of them."
+    )
+    clusters: Literal["greedy", "components"] = Field(
+        description="greedy: a document goes where it is similar to one that stays; components: "
+        "of documents linked by similarity, however far apart, only the first stays."
+    )
     threshold: Annotated[float, Field(gt=0, le=1)] = Field(
         description="Jaccard similarity of the shingle sets from which a document is a near copy."
     )
     word_ngram: Count = Field(description="Words in a shingle of text that is not Chinese.")
     character_ngram: Count = Field(description="Characters in a shingle of Chinese text.")
     bands: Count = Field(description="Bands of the locality-sensitive hash.")
-    rows: Count = Field(description="Signature rows in a band; permutations = bands x rows.")
+    rows: Count = Field(description="Signature rows in a band; bins of a signature = bands x rows.")
+    memory_mib: Annotated[int, Field(ge=64)] = Field(
+        description="MiB that a process of the deduplication works in, whatever the corpus."
+    )
 
 
 class Filter(Section):
