@@ -222,6 +222,7 @@ PINNED = {
         "character_ngram": 5,
         "bands": 16,
         "rows": 8,
+        "warn_source_share": 0.5,
         "memory_mib": 1024,
     },
     "corpus.filter.min_characters": 20,

@@ -55,7 +55,8 @@ def test_canonical_is_the_same_text_whatever_the_order(draft):
     assert dedup.canonical() == other_order.canonical()
     assert dedup.canonical() == (
         '{"bands":16,"character_ngram":5,"clusters":"greedy","memory_mib":1024,'
-        '"method":"minhash","near":true,"rows":8,"threshold":0.7,"word_ngram":5}'
+        '"method":"minhash","near":true,"rows":8,"threshold":0.7,"warn_source_share":0.5,'
+        '"word_ngram":5}'
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from danlu.corpus.stage import Settings
+from danlu.corpus.settings import Settings
 
 VALUES: dict[str, Any] = {
     "text_column": "text",
@@ -26,6 +26,7 @@ DEDUP = {
     "character_ngram": 5,
     "bands": 25,
     "rows": 5,
+    "warn_source_share": 0.5,
     "memory_mib": 64,
 }
 FILTER = {

@@ -53,6 +53,9 @@ class Dedup(Section):
     character_ngram: Count = Field(description="Characters in a shingle of Chinese text.")
     bands: Count = Field(description="Bands of the locality-sensitive hash.")
     rows: Count = Field(description="Signature rows in a band; bins of a signature = bands x rows.")
+    warn_source_share: Share = Field(
+        description="A source that loses more of its documents as copies is warned of."
+    )
     memory_mib: Annotated[int, Field(ge=64)] = Field(
         description="MiB that a process of the deduplication works in, whatever the corpus."
     )
