@@ -14,9 +14,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from danlu.corpus import readers, sources
+from danlu.corpus import plain, readers, sources
 from danlu.corpus.documents import Document, Rejected
 from danlu.errors import DanluError
+
+
+def items_of(name: str, path: Path, settings, **span) -> list[Document | Rejected]:
+    """The documents of a file, and behind them what is none."""
+    documents, rejected = [], []
+    for batch in readers.batches(name, path, settings, **span):
+        documents += [Document(**row) for row in batch.documents.to_pylist()]
+        rejected += batch.rejected
+    return documents + rejected
 
 
 @pytest.fixture
@@ -26,7 +35,7 @@ def read(told, tmp_path):
     def call(name: str, content: bytes, **changed) -> list[Document | Rejected]:
         path = tmp_path / name
         path.write_bytes(content)
-        return list(readers.read(name, path, told(**changed)))
+        return items_of(name, path, told(**changed))
 
     return call
 
@@ -123,10 +132,10 @@ def test_the_text_column_is_configurable(read):
 )
 def test_a_bad_line_is_told_with_its_reason_and_the_others_are_read(read, line, reason):
     items = read("x.jsonl", GOOD + line + GOOD)
-    assert [type(item) for item in items] == [Document, Rejected, Document]
-    assert items[1].file == "x.jsonl"
-    assert items[1].line == 2
-    assert items[1].reason.startswith(reason)
+    assert [type(item) for item in items] == [Document, Document, Rejected]
+    assert items[2].file == "x.jsonl"
+    assert items[2].line == 2
+    assert items[2].reason.startswith(reason)
 
 
 @pytest.mark.parametrize("cut", [b'{"text": "tw', '{"text": "法'.encode()[:-1]])
@@ -171,7 +180,7 @@ def test_a_long_text_file_is_cut_at_empty_lines_and_nothing_is_lost(read):
     paragraphs = [f"Paragraph {n}. " + "word " * 300 + "\n\n" for n in range(60)]
     items = read("book.txt", "".join(paragraphs).encode())
     assert "".join(item.text for item in items) == "".join(paragraphs)
-    assert all(len(item.text) <= readers.TEXT_CHARACTERS for item in items)
+    assert all(len(item.text) <= plain.TEXT_CHARACTERS for item in items)
     assert all(item.text.startswith("Paragraph") for item in items)
     assert [item.id for item in items] == [f"book.txt:{n}" for n in (1, 21, 41, 61, 81, 101)]
 
@@ -192,8 +201,8 @@ def test_a_line_longer_than_a_document_stays_whole(read):
 def test_a_bad_byte_takes_its_document_and_no_other(read):
     parts = [b"good\n" * 2500 + b"\n", b"bad \xff\n" * 2500 + b"\n", b"fine\n" * 2500 + b"\n"]
     items = read("book.txt", b"".join(parts))
-    assert [type(item) for item in items] == [Document, Rejected, Document]
-    assert items[1] == Rejected("book.txt", 2502, "not UTF-8: byte 0xff at byte 5 of the line")
+    assert [type(item) for item in items] == [Document, Document, Rejected]
+    assert items[2] == Rejected("book.txt", 2502, "not UTF-8: byte 0xff at byte 5 of the line")
 
 
 def test_an_empty_text_file_is_no_document(read):
@@ -206,17 +215,17 @@ def as_parquet(path: Path, **columns) -> None:
 
 def test_parquet_rows_are_documents(told, tmp_path):
     as_parquet(tmp_path / "x.parquet", text=["one", None, "法律"], id=[7, 8, 9], other=[1, 2, 3])
-    assert list(readers.read("x.parquet", tmp_path / "x.parquet", told())) == [
+    assert items_of("x.parquet", tmp_path / "x.parquet", told()) == [
         Document("7", "one", "en", "x.parquet"),
-        Rejected("x.parquet", 2, "column text holds null, expected text"),
         Document("9", "法律", "zh", "x.parquet"),
+        Rejected("x.parquet", 2, "column text holds null, expected text"),
     ]
 
 
 def test_parquet_text_that_is_not_utf8_is_rejected_by_row(told, tmp_path):
     text = pyarrow.array([b"one", b"caf\xe9", b"two"]).view(pyarrow.string())
     as_parquet(tmp_path / "x.parquet", text=text)
-    items = list(readers.read("x.parquet", tmp_path / "x.parquet", told()))
+    items = items_of("x.parquet", tmp_path / "x.parquet", told())
     assert reasons(items) == [(2, "column text is not UTF-8: byte 0xe9 at byte 4 of the line")]
     assert [item.text for item in items if isinstance(item, Document)] == ["one", "two"]
 
@@ -224,7 +233,7 @@ def test_parquet_text_that_is_not_utf8_is_rejected_by_row(told, tmp_path):
 def test_a_parquet_value_that_python_cannot_hold_is_rejected_by_row(told, tmp_path):
     day = pyarrow.array([0, 10**18], pyarrow.timestamp("s"))
     as_parquet(tmp_path / "x.parquet", text=["one", "two"], id=day)
-    first, second = readers.read("x.parquet", tmp_path / "x.parquet", told())
+    first, second = items_of("x.parquet", tmp_path / "x.parquet", told())
     assert first.text == "one"
     assert second.reason.startswith("column id cannot be read: ")
 
@@ -232,7 +241,7 @@ def test_a_parquet_value_that_python_cannot_hold_is_rejected_by_row(told, tmp_pa
 def test_parquet_without_the_text_column_stops_the_run(told, tmp_path):
     as_parquet(tmp_path / "x.parquet", content=["one"])
     with pytest.raises(DanluError, match="no column text; found: content"):
-        list(readers.read("x.parquet", tmp_path / "x.parquet", told()))
+        items_of("x.parquet", tmp_path / "x.parquet", told())
 
 
 def test_damaged_parquet_stops_the_run(read):
@@ -260,7 +269,7 @@ def test_what_was_written_is_read_whatever_it_is_packed_in(tmp_path_factory, tex
     section = Corpus.model_construct(text_column="text", language_column=None)
     expected = [Document(str(n), text, "und", "s") for n, text in enumerate(texts)]
     for name, path in sources.text_files(folder).items():
-        assert list(readers.read(name, path, section)) == expected, name
+        assert items_of(name, path, section) == expected, name
 
 
 def test_files_are_read_in_the_order_of_their_paths(tmp_path):

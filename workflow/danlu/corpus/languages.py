@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import re
+
+import numpy as np
+import pyarrow
+from numpy.typing import NDArray
+from pyarrow import compute
+
+from danlu.corpus.kinds import Kinds, matched
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff〇"
 _KANA = "\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f"
@@ -31,6 +39,32 @@ def detect(text: str) -> str:
     if letters and han + kana >= UNSPACED_SHARE * letters:
         return "ja" if kana * 5 >= han + kana else "zh"
     return "en" if 2 * count(LATIN, text) > letters else "und"
+
+
+@functools.cache
+def kinds() -> Kinds:
+    """Letters, and those of the scripts that detection counts."""
+    return Kinds(*map(matched, (LETTER, HAN, KANA, LATIN)))
+
+
+def detect_all(texts: pyarrow.LargeStringArray) -> pyarrow.StringArray:
+    """What `detect` says of each text."""
+    ascii_only = compute.string_is_ascii(texts).to_numpy(zero_copy_only=False)
+    wordless = ascii_only & ~compute.match_substring_regex(texts, "[A-Za-z]").to_numpy(
+        zero_copy_only=False
+    )
+    found = np.where(wordless, 3, 0)
+    others = np.flatnonzero(~ascii_only)
+    if len(others):
+        found[others] = _decided(kinds().count(texts.take(pyarrow.array(others))))
+    return pyarrow.array(("en", "zh", "ja", "und")).take(pyarrow.array(found))
+
+
+def _decided(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    letters, han, kana, latin, _ = counts.T
+    unspaced = (letters > 0) & (han + kana >= UNSPACED_SHARE * letters)
+    spaced = np.where(2 * latin > letters, 0, 3)
+    return np.where(unspaced, np.where(kana * 5 >= han + kana, 2, 1), spaced)
 
 
 def is_unspaced(text: str) -> bool:

@@ -1,38 +1,36 @@
-"""The data as documents, one at a time; what is no document is told by file, line and reason.
+"""The data as documents; what is no document is told by file, line and reason.
 
 .jsonl, .jsonl.gz, .jsonl.zst   an object a line
 .parquet                        a row a document
 .txt                            a document a file; a file of more than 16,384 characters is
                                 cut at empty lines, or else at line ends, into documents of
                                 at most so many
+
+Nearly all lines are read by a kernel that vouches for them (danlu.corpus.jsonl); the rest
+carefully, one by one (danlu.corpus.careful), which says what each oddity means.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
-import json
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow
+from numpy.typing import NDArray
+from pyarrow import compute
 
 from danlu.config import Corpus
-from danlu.corpus import languages, sources
+from danlu.corpus import blocks, careful, jsonl, languages, parquet, plain, sources
+from danlu.corpus.careful import Record
 from danlu.corpus.documents import Document, Rejected
-from danlu.errors import DanluError
 
-# About 4,000 tokens: long enough for a row of records, short enough that a book is not one
-# document, which would be held out, or a near copy, as a whole.
-TEXT_CHARACTERS = 16384
-ROWS = 1024
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-Record = tuple[int, Mapping[str, Any] | str]
-"""A line with its columns, or with the reason that it cannot be read."""
+# Lines that one call of the kernel reads at most.
+LINES = 1 << 14
 
 SCHEMA = pyarrow.schema(
     {
@@ -64,181 +62,118 @@ def batches(
     file need not be cut at line ends, and a line keeps the number that it has in the file.
     Raises DanluError where the file as a whole cannot be read.
     """
-    if start or end is not None:
-        raise ValueError(f"{name}: a range of bytes")
-    items = read(name, path, settings)
-    while held := list(itertools.islice(items, ROWS)):
-        rejected = [item for item in held if isinstance(item, Rejected)]
-        documents = [asdict(item) for item in held if isinstance(item, Document)]
-        yield Batch(pyarrow.RecordBatch.from_pylist(documents, SCHEMA), rejected)
-
-
-def read(name: str, path: Path, settings: Corpus) -> Iterator[Document | Rejected]:
-    """The documents of one file in its order; `name` is its path below the data.
-
-    Raises DanluError where the file as a whole cannot be read.
-    """
     kind = sources.kind(name)
+    if (start or end is not None) and kind != ".jsonl":
+        raise ValueError(f"{name}: only a plain .jsonl can be read in parts")
     if kind == ".parquet":
-        records = _parquet(path, settings)
+        for first, rows in parquet.rows(path, settings):
+            columns = parquet.vouched(rows, settings)
+            if columns is None:
+                yield _careful(parquet.records(first, rows), name, settings)
+            else:
+                numbers = np.arange(first, first + rows.num_rows)
+                yield Batch(_documents(columns, name, lambda n=numbers: n), [])
     elif kind == ".txt":
-        records = _blocks(sources.lines(name, path), settings.text_column)
+        records = plain.records(path, settings.text_column)
+        while held := list(itertools.islice(records, 64)):
+            yield _careful(held, name, settings)
     else:
-        records = _objects(sources.lines(name, path))
-    for line, record in records:
-        if isinstance(record, str):
-            yield Rejected(name, line, record)
-        else:
-            yield _document(record, name, line, settings)
+        yield from _Lines(name, path, settings, start, end)
 
 
-def _document(
-    record: Mapping[str, Any], name: str, line: int, settings: Corpus
-) -> Document | Rejected:
-    column = settings.text_column
-    text = record.get(column)
-    if not isinstance(text, str):
-        return Rejected(name, line, _no_text(record, column))
-    if not _is_unicode(text):
-        return Rejected(name, line, f"column {column} holds half a surrogate pair, no Unicode text")
-    number = record.get("id")
-    if isinstance(number, int) and not isinstance(number, bool):
-        number = str(number)
-    told = record.get(settings.language_column or "lang")
-    return Document(
-        id=number if _is_name(number) else f"{name}:{line}",
-        text=text,
-        lang=_tag(told) if _is_name(told) else languages.detect(text),
-        source=record["source"] if _is_name(record.get("source")) else name,
+def _careful(records: Iterable[Record], name: str, settings: Corpus) -> Batch:
+    """The documents of lines that are read one by one."""
+    items = [
+        Rejected(name, line, record)
+        if isinstance(record, str)
+        else careful.document(record, name, line, settings)
+        for line, record in records
+    ]
+    documents, rejected = _parted(items)
+    return Batch(_rows(documents), rejected)
+
+
+def _parted(
+    items: Iterable[Document | Rejected | None],
+) -> tuple[list[Document], list[Rejected]]:
+    held = list(items)
+    return (
+        [item for item in held if isinstance(item, Document)],
+        [item for item in held if isinstance(item, Rejected)],
     )
 
 
-def _tag(told: str) -> str:
-    """The language of a tag, without script and region: `zh` of `zh-Hans-CN` or `ZH_cn`."""
-    return told.strip().lower().replace("_", "-").split("-")[0]
+def _rows(documents: Sequence[Document]) -> pyarrow.RecordBatch:
+    return pyarrow.RecordBatch.from_pylist([asdict(item) for item in documents], SCHEMA)
 
 
-def _is_name(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip()) and _is_unicode(value)
+def _documents(
+    columns: Sequence[pyarrow.Array], name: str, lines: Callable[[], NDArray[np.int64]]
+) -> pyarrow.RecordBatch:
+    """The documents of a file from columns of text, id, language and source.
+
+    A null or an empty value is not told: the id is then the file and the line, the language
+    that of the text, the source the file. lines: gives the documents' numbers of lines.
+    """
+    text, ids, langs, origins = columns
+    text = text.cast(pyarrow.large_string())
+    ids = _filled(ids, lambda places: [f"{name}:{line}" for line in lines()[places]])
+    langs = _filled(langs, lambda places: languages.detect_all(text.take(pyarrow.array(places))))
+    origins = _filled(origins, lambda places: [name] * len(places))
+    return pyarrow.RecordBatch.from_arrays([ids, text, langs, origins], schema=SCHEMA)
 
 
-def _is_unicode(text: str) -> bool:
-    """JSON may escape half a surrogate pair, which no file can hold as UTF-8."""
-    return text.isascii() or not _SURROGATE.search(text)
+def _filled(column: pyarrow.Array, values: Callable[[NDArray[np.int64]], Any]) -> pyarrow.Array:
+    """The column with `values(places)` at the places where it is null or empty."""
+    empty = compute.equal(compute.fill_null(compute.binary_length(column), 0), 0)
+    places = np.flatnonzero(empty.to_numpy(zero_copy_only=False))
+    if not len(places):
+        return column.cast(pyarrow.string())
+    told = pyarrow.array(values(places), pyarrow.string())
+    if len(places) == len(column):
+        return told
+    return compute.replace_with_mask(column.cast(pyarrow.string()), empty, told)
 
 
-def _no_text(record: Mapping[str, Any], column: str) -> str:
-    if column not in record:
-        names = ", ".join(list(record)[:8]) or "nothing"
-        return f"no column {column}; found: {names} (corpus.text_column names it)"
-    return f"column {column} holds {_kind(record[column])}, expected text"
+class _Lines:
+    """The batches of a file of lines of JSON, by the kernel where it vouches."""
 
+    def __init__(self, name: str, path: Path, settings: Corpus, start: int, end: int | None):
+        self.name, self.path, self.settings = name, path, settings
+        self.start, self.end = start, end
+        self.columns = [column.encode() for column in careful.columns(settings)]
+        self.passed = 0
 
-def _kind(value: object) -> str:
-    names = {dict: "an object", list: "a list", bool: "true or false", bytes: "bytes"}
-    if value is None:
-        return "null"
-    return names.get(type(value), "text" if isinstance(value, str) else "a number")
+    def __iter__(self) -> Iterator[Batch]:
+        for block in blocks.blocks(self.name, self.path, self.start, self.end):
+            if block.too_long:
+                self.passed += 1
+                yield Batch(_rows([]), [Rejected(self.name, self.number(-1), blocks.TOO_LONG)])
+            for part in jsonl.parts(block.data, block.start, block.size, self.columns, LINES):
+                yield self._batch(part)
+                self.passed += part.lines
 
+    @functools.cached_property
+    def before(self) -> int:
+        """The lines of the file that begin before `start`: counted only where one is asked for."""
+        return blocks.lines_before(self.path, self.start)
 
-def _objects(lines: Iterable[bytes]) -> Iterator[Record]:
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            value = json.loads(line.decode("utf-8"))
-        except UnicodeDecodeError as error:
-            yield number, _cut(line) + _not_utf8(line, error)
-        except (ValueError, RecursionError) as error:
-            yield number, f"{_cut(line)}not JSON: {error}"
-        else:
-            if isinstance(value, dict):
-                yield number, value
-            else:
-                yield number, f"found {_kind(value)}, expected a JSON object"
+    def number(self, line: Any) -> Any:
+        """The number in the file, from 1, of a line behind those that are passed, from 0."""
+        return self.before + self.passed + 1 + line
 
-
-def _cut(line: bytes) -> str:
-    return "" if line.endswith(b"\n") else "the last line is cut: "
-
-
-def _not_utf8(line: bytes, error: UnicodeDecodeError) -> str:
-    hint = ""
-    if line.startswith((b"\xff\xfe", b"\xfe\xff")):
-        hint = "; it seems to be UTF-16: `iconv -f utf-16 -t utf-8` converts it"
-    else:
-        try:
-            if languages.HAN.search(line.decode("gb18030")):
-                hint = "; it seems to be GB18030: `iconv -f gb18030 -t utf-8` converts it"
-        except UnicodeDecodeError:
-            pass
-    return f"not UTF-8: byte 0x{line[error.start]:02x} at byte {error.start + 1} of the line{hint}"
-
-
-def _blocks(lines: Iterable[bytes], column: str) -> Iterator[Record]:
-    block: list[tuple[int, str]] = []
-    faults: dict[int, str] = {}
-    size, cut = 0, 0
-    for number, line in enumerate(lines, 1):
-        try:
-            text = line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            faults[number] = _not_utf8(line, error)
-            text = line.decode("utf-8", errors="replace")
-        while block and size + len(text) > TEXT_CHARACTERS:
-            end = cut or len(block)
-            yield from _block(block[:end], faults, column)
-            block, cut = block[end:], 0
-            size = sum(len(kept) for _, kept in block)
-        block.append((number, text))
-        size += len(text)
-        if not text.strip():
-            cut = len(block)
-    yield from _block(block, faults, column)
-
-
-def _block(block: list[tuple[int, str]], faults: dict[int, str], column: str) -> Iterator[Record]:
-    written = [number for number, text in block if text.strip()]
-    fault = next((number for number in written if number in faults), None)
-    if fault is not None:
-        yield fault, faults[fault]
-    elif written:
-        yield written[0], {column: "".join(text for _, text in block)}
-
-
-def _parquet(path: Path, settings: Corpus) -> Iterator[Record]:
-    import pyarrow
-    from pyarrow import parquet
-
-    try:
-        with parquet.ParquetFile(path) as file:
-            found = file.schema_arrow.names
-            if settings.text_column not in found:
-                raise DanluError(
-                    f"{path}: no column {settings.text_column}; found: {', '.join(found)} "
-                    "(corpus.text_column names it)"
-                )
-            wanted = [settings.text_column, "id", settings.language_column or "lang", "source"]
-            columns = [name for name in dict.fromkeys(wanted) if name in found]
-            row = 0
-            for batch in file.iter_batches(ROWS, columns=columns, use_threads=False):
-                for index in range(batch.num_rows):
-                    row += 1
-                    yield row, _row(batch, index)
-    except pyarrow.ArrowException as error:
-        raise DanluError(
-            f"{path}: damaged, or no Parquet ({error}); fetch it anew, or take it out of the data "
-            "(then `dvc add` them)"
-        ) from error
-
-
-def _row(batch: Any, index: int) -> Mapping[str, Any] | str:
-    row = {}
-    for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        try:
-            row[name] = column[index].as_py()
-        except UnicodeDecodeError as error:
-            return f"column {name} is {_not_utf8(error.object, error)}"
-        except (ValueError, OverflowError) as error:
-            return f"column {name} cannot be read: {error}"
-    return row
+    def _batch(self, part: jsonl.Part) -> Batch:
+        vouched = _documents(part.columns, self.name, lambda: self.number(part.numbers))
+        if not part.careful:
+            return Batch(vouched, [])
+        found = {
+            line: careful.read_line(held, self.name, self.number(line), self.settings)
+            for line, held in part.careful
+        }
+        documents, rejected = _parted(found.values())
+        if not documents:
+            return Batch(vouched, rejected)
+        numbers = [line for line, item in found.items() if isinstance(item, Document)]
+        order = np.argsort(np.concatenate([part.numbers, numbers]))
+        joined = pyarrow.concat_batches([vouched, _rows(documents)])
+        return Batch(joined.take(pyarrow.array(order)), rejected)

@@ -1,0 +1,280 @@
+"""Values of JSON, read by kernels that vouch for them: strings, numbers, objects and lists.
+
+They accept less than Python's json does, and nothing else: what they do not vouch for may still be
+a value. Strings must be UTF-8 (Unicode Standard, table 3-7) without half a surrogate pair.
+A line ends with a line feed, a control character, which no value holds: no loop passes it,
+and no place is compared with the end of the data.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, types
+
+from danlu.corpus.wide import HIGH, KERNEL, ONES, equal_bytes, load64, store64, trailing_zeros
+
+DEPTH = 60
+DIGITS = 300
+
+BYTES = types.uint8[::1]
+_BACKSLASH, _QUOTE = np.uint64(0x5C), np.uint64(0x22)
+_SPACE = np.uint64(0x20)
+_PAIR_MASK, _PAIR = np.uint64(0xC0C000), np.uint64(0x808000)
+NOT_VOUCHED = -1
+# What an atom is: a whole number, or anything else.
+WHOLE, OTHER = 0, 1
+
+
+@njit(types.int64(types.uint8), **KERNEL)
+def _hex(c):
+    if 48 <= c <= 57:
+        return np.int64(c) - 48
+    c |= 32
+    if 97 <= c <= 102:
+        return np.int64(c) - 87
+    return np.int64(-1)
+
+
+@njit(types.int64(BYTES, types.int64), **KERNEL)
+def _hex4(data, i):
+    value = 0
+    for k in range(4):
+        digit = _hex(data[i + k])
+        if digit < 0:
+            return -1
+        value = value * 16 + digit
+    return value
+
+
+@njit(types.int64(BYTES, types.int64, types.int64), **KERNEL)
+def _put(out, p, point):
+    """Write a code point as UTF-8; where the next goes."""
+    if point < 0x80:
+        out[p] = point
+        return p + 1
+    if point < 0x800:
+        out[p] = 0xC0 | (point >> 6)
+        out[p + 1] = 0x80 | (point & 63)
+        return p + 2
+    if point < 0x10000:
+        out[p] = 0xE0 | (point >> 12)
+        out[p + 1] = 0x80 | ((point >> 6) & 63)
+        out[p + 2] = 0x80 | (point & 63)
+        return p + 3
+    out[p] = 0xF0 | (point >> 18)
+    out[p + 1] = 0x80 | ((point >> 12) & 63)
+    out[p + 2] = 0x80 | ((point >> 6) & 63)
+    out[p + 3] = 0x80 | (point & 63)
+    return p + 4
+
+
+@njit(types.int64(BYTES, types.int64), **KERNEL)
+def _sequence(data, i):
+    """The length of the UTF-8 sequence of two to four bytes at i; 0 where it is none."""
+    c, second = data[i], data[i + 1]
+    if second & 0xC0 != 0x80 or c < 0xC2 or c > 0xF4:
+        return 0
+    if c < 0xE0:
+        return 2
+    if data[i + 2] & 0xC0 != 0x80:
+        return 0
+    if c < 0xF0:
+        if (c == 0xE0 and second < 0xA0) or (c == 0xED and second > 0x9F):
+            return 0
+        return 3
+    if data[i + 3] & 0xC0 != 0x80:
+        return 0
+    if (c == 0xF0 and second < 0x90) or (c == 0xF4 and second > 0x8F):
+        return 0
+    return 4
+
+
+@njit(types.UniTuple(types.int64, 2)(BYTES, types.int64, BYTES, types.int64), **KERNEL)
+def _escape(data, i, out, p):
+    """Write what the escape at i stands for; the places behind both, or NOT_VOUCHED."""
+    c = data[i + 1]
+    if c == 0x75:
+        point = _hex4(data, i + 2)
+        i += 6
+        if point < 0:
+            return NOT_VOUCHED, p
+        if 0xD800 <= point < 0xE000:
+            if point >= 0xDC00 or data[i] != 0x5C or data[i + 1] != 0x75:
+                return NOT_VOUCHED, p
+            second = _hex4(data, i + 2)
+            i += 6
+            if second < 0xDC00 or second >= 0xE000:
+                return NOT_VOUCHED, p
+            point = 0x10000 + ((point - 0xD800) << 10) + (second - 0xDC00)
+        return i, _put(out, p, point)
+    if c == 0x6E:
+        out[p] = 10
+    elif c == 0x74:
+        out[p] = 9
+    elif c == 0x72:
+        out[p] = 13
+    elif c == 0x62:
+        out[p] = 8
+    elif c == 0x66:
+        out[p] = 12
+    elif c == 0x22 or c == 0x5C or c == 0x2F:
+        out[p] = c
+    else:
+        return NOT_VOUCHED, p
+    return i + 2, p + 1
+
+
+@njit(types.UniTuple(types.int64, 2)(BYTES, types.int64, BYTES, types.int64), **KERNEL)
+def string(data, i, out, p):
+    """Write the string whose first byte is at i, unescaped, to p.
+
+    Returns the places behind its closing quote and behind what was written; NOT_VOUCHED for
+    the first where it is no string. A line's end is a control character, which ends it.
+    """
+    while True:
+        x = load64(data, i)
+        special = (
+            equal_bytes(x, _QUOTE)
+            | equal_bytes(x, _BACKSLASH)
+            | ((x - ONES * _SPACE) & ~x & HIGH)
+            | (x & HIGH)
+        )
+        store64(out, p, x)
+        if special == 0:
+            i += 8
+            p += 8
+            continue
+        ahead = trailing_zeros(special) >> 3
+        i += ahead
+        p += ahead
+        c = data[i]
+        if c == 0x22:
+            return i + 1, p
+        if c == 0x5C:
+            i, p = _escape(data, i, out, p)
+            if i < 0:
+                return NOT_VOUCHED, p
+        elif c < 0x20:
+            return NOT_VOUCHED, p
+        else:
+            while data[i] >= 0x80:
+                x = load64(data, i)
+                store64(out, p, x)
+                c = data[i]
+                if (x & _PAIR_MASK) == _PAIR and 0xE1 <= c <= 0xEC:
+                    i += 3
+                    p += 3
+                    continue
+                length = _sequence(data, i)
+                if length == 0:
+                    return NOT_VOUCHED, p
+                i += length
+                p += length
+
+
+@njit(types.int64(BYTES, types.int64), **KERNEL)
+def blanks(data, i):
+    while data[i] == 32 or data[i] == 9 or data[i] == 13:
+        i += 1
+    return i
+
+
+@njit(types.int64(BYTES, types.int64), **KERNEL)
+def _digits(data, i):
+    while 48 <= data[i] <= 57:
+        i += 1
+    return i
+
+
+@njit(types.UniTuple(types.int64, 2)(BYTES, types.int64), **KERNEL)
+def atom(data, i):
+    """The number, true, false or null at i: the place behind it, and which of the kinds."""
+    c = data[i]
+    word = load64(data, i) & np.uint64(0xFFFFFFFF)
+    if word == 0x6C6C756E or word == 0x65757274:
+        return i + 4, OTHER
+    if word == 0x736C6166 and data[i + 4] == 0x65:
+        return i + 5, OTHER
+    start = i
+    if c == 0x2D:
+        i += 1
+    whole, i, kind = i, _digits(data, i), WHOLE
+    if i == whole or (data[whole] == 48 and i > whole + 1):
+        return NOT_VOUCHED, OTHER
+    if data[i] == 0x2E:
+        kind = OTHER
+        first, i = i + 1, _digits(data, i + 1)
+        if i == first:
+            return NOT_VOUCHED, OTHER
+    if data[i] | 32 == 0x65:
+        kind = OTHER
+        i += 1
+        if data[i] == 0x2B or data[i] == 0x2D:
+            i += 1
+        first, i = i, _digits(data, i)
+        if i == first:
+            return NOT_VOUCHED, OTHER
+    # Python refuses a whole number of more than 4,300 digits, and writes -0 as 0.
+    if i - start > DIGITS or (kind == WHOLE and c == 0x2D and data[whole] == 48):
+        return NOT_VOUCHED, OTHER
+    return i, kind
+
+
+@njit(types.int64(BYTES, types.int64, BYTES, types.int64), **KERNEL)
+def name(data, i, side, s):
+    """The place of the value behind the name at i and its colon."""
+    if data[i] != 0x22:
+        return NOT_VOUCHED
+    i, _ = string(data, i + 1, side, s)
+    if i < 0:
+        return NOT_VOUCHED
+    i = blanks(data, i)
+    return blanks(data, i + 1) if data[i] == 0x3A else NOT_VOUCHED
+
+
+@njit(types.int64(BYTES, types.int64, BYTES, types.int64), **KERNEL)
+def nested(data, i, side, s):
+    """The place behind the object or list at i, read with all that it holds.
+
+    side: written over from s on.
+    """
+    objects, depth = np.uint64(0), 0
+    while True:
+        c = data[i]
+        closed = True
+        if c == 0x22:
+            i, _ = string(data, i + 1, side, s)
+        elif c == 0x7B or c == 0x5B:
+            i = blanks(data, i + 1)
+            if data[i] == c + 2:
+                i += 1
+            else:
+                closed = False
+                depth += 1
+                if depth > DEPTH:
+                    return NOT_VOUCHED
+                objects = (objects << np.uint64(1)) | np.uint64(c == 0x7B)
+                if c == 0x7B:
+                    i = name(data, i, side, s)
+        else:
+            i, _ = atom(data, i)
+        if i < 0:
+            return NOT_VOUCHED
+        while closed:
+            if depth == 0:
+                return i
+            i = blanks(data, i)
+            inside = objects & np.uint64(1)
+            if data[i] == 0x2C:
+                i = blanks(data, i + 1)
+                if inside:
+                    i = name(data, i, side, s)
+                    if i < 0:
+                        return NOT_VOUCHED
+                closed = False
+            elif data[i] == (0x7D if inside else 0x5D):
+                i += 1
+                depth -= 1
+                objects >>= np.uint64(1)
+            else:
+                return NOT_VOUCHED

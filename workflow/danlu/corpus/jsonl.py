@@ -1,0 +1,273 @@
+"""Lines of JSON to columns, without a Python object between: a kernel that vouches for a line.
+
+The kernel reads a line as Python's json does, and hands over what it does not vouch for: what
+`json_values` refuses, a name that is escaped or told twice, a text that is none, an id, language
+or source that may be blank. What it vouches for is a document with the text, id, language and
+source that danlu.corpus.careful finds in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow
+from numba import njit, types
+from numpy.typing import NDArray
+
+from danlu.corpus import texts
+from danlu.corpus.json_values import (
+    BYTES,
+    NOT_VOUCHED,
+    WHOLE,
+    atom,
+    blanks,
+    name,
+    nested,
+    string,
+)
+from danlu.corpus.wide import KERNEL, equal_bytes, load64, trailing_zeros
+
+# Bytes behind a block that belong to no line: the kernels load eight at a time.
+PADDING = 16
+# A name that no line holds, as it would have to be escaped.
+NO_NAME = b'"'
+
+_PLACES = types.int64[::1]
+
+
+@njit(types.int64(BYTES, types.int64, types.int64, BYTES, _PLACES), **KERNEL)
+def _column(data, start, end, names, places):
+    """Which of the names stands at start to end; -1 for another, -2 for an escaped one."""
+    for k in range(len(places) - 1):
+        if places[k + 1] - places[k] != end - start:
+            continue
+        same = True
+        for q in range(end - start):
+            if data[start + q] != names[places[k] + q]:
+                same = False
+                break
+        if same:
+            return k
+    for q in range(start, end):
+        if data[q] == 0x5C:
+            return -2
+    return -1
+
+
+@njit(types.boolean(BYTES, types.int64, types.int64), **KERNEL)
+def _shows(out, start, end):
+    """Whether a byte says for sure that the text is not blank."""
+    for k in range(start, end):  # noqa: SIM110, numba has no generators
+        if 0x20 < out[k] < 0x7F or out[k] >= 0xE4:
+            return True
+    return False
+
+
+@njit(types.int64(BYTES, types.int64, types.int64), **KERNEL)
+def _tag(out, start, end):
+    """Make a language tag lower case; the end of its first part, or NOT_VOUCHED."""
+    for k in range(start, end):
+        c = out[k]
+        if c == 0x2D or c == 0x5F:
+            return k if k > start else NOT_VOUCHED
+        if 65 <= c <= 90:
+            out[k] = c | 32
+        elif not (97 <= c <= 122 or 48 <= c <= 57):
+            return NOT_VOUCHED
+    return end
+
+
+_COLUMNS = types.UniTuple(BYTES, 4)
+
+
+@njit(
+    types.int64(BYTES, types.int64, BYTES, _PLACES, _COLUMNS, _PLACES, _PLACES, BYTES),
+    **KERNEL,
+)
+def _line(data, i, names, places, columns, filled, ends, side):
+    """Read the object at i; the place of its line's end, or NOT_VOUCHED.
+
+    columns: text, id, language and source are written to them at `filled`; ends: where each
+    then ends, at `filled` for one that is not told.
+    """
+    ends[:] = filled
+    seen = 0
+    if data[i] != 0x7B:
+        return NOT_VOUCHED
+    i = blanks(data, i + 1)
+    if data[i] == 0x7D:
+        return NOT_VOUCHED
+    while True:
+        start = i + 1
+        i = name(data, i, side, 0)
+        if i < 0:
+            return NOT_VOUCHED
+        end = start
+        while data[end] != 0x22:
+            end += 1 + (data[end] == 0x5C)
+        k = _column(data, start, end, names, places)
+        if k == -2:
+            return NOT_VOUCHED
+        if k >= 0:
+            if seen >> k & 1:
+                return NOT_VOUCHED
+            seen |= 1 << k
+        c = data[i]
+        if c == 0x22:
+            if k == 0:
+                i, ends[0] = string(data, i + 1, columns[0], filled[0])
+            elif k > 0:
+                i, ends[k] = string(data, i + 1, columns[k], filled[k])
+            else:
+                i, _ = string(data, i + 1, side, 0)
+        elif k == 0:
+            return NOT_VOUCHED
+        elif c == 0x7B or c == 0x5B:
+            i = nested(data, i, side, 0)
+        else:
+            start = i
+            i, kind = atom(data, i)
+            if k == 1 and kind == WHOLE and i > 0:
+                for q in range(i - start):
+                    columns[1][filled[1] + q] = data[start + q]
+                ends[1] = filled[1] + i - start
+        if i < 0:
+            return NOT_VOUCHED
+        i = blanks(data, i)
+        if data[i] == 0x2C:
+            i = blanks(data, i + 1)
+        elif data[i] == 0x7D:
+            break
+        else:
+            return NOT_VOUCHED
+    if not seen & 1:
+        return NOT_VOUCHED
+    for k in range(1, 4):
+        if ends[k] > filled[k] and not _shows(columns[k], filled[k], ends[k]):
+            return NOT_VOUCHED
+    if ends[2] > filled[2]:
+        ends[2] = _tag(columns[2], filled[2], ends[2])
+        if ends[2] < 0:
+            return NOT_VOUCHED
+    return blanks(data, i + 1)
+
+
+@njit(types.int64(BYTES, types.int64), **KERNEL)
+def _line_end(data, i):
+    """The place of the next line feed; behind the last byte there is padding, not a line."""
+    while True:
+        found = equal_bytes(load64(data, i), np.uint64(10))
+        if found:
+            return i + (trailing_zeros(found) >> 3)
+        i += 8
+
+
+@njit(
+    types.int64(
+        BYTES, types.int64, types.int64, BYTES, _PLACES, _COLUMNS, types.int64[:, ::1],
+        _PLACES, types.int64[:, ::1], BYTES, _PLACES,
+    ),
+    **KERNEL,
+)  # fmt: skip
+def read_lines(data, start, size, names, places, columns, offsets, lines, careful, side, counts):
+    """Read the lines of data[start:size] as far as there is room; the place behind the last read.
+
+    data: as in `parts`.
+    names: those of the columns text, id, language and source, one behind the other;
+    places: where each begins, and the end of the last.
+    columns: four arrays of bytes that take the values; each and `side` of at least size - start
+    + PADDING bytes. offsets: int64 [4, rows + 1], where the values of the documents begin
+    and end. lines: int64 [rows], the documents' lines, from 0. careful: int64 [rows, 3], line,
+    start and end of each line that is not vouched for.
+    counts: int64 [3], becomes the number of lines, of documents and of lines not vouched for.
+    """
+    filled, ends = np.zeros(4, np.int64), np.zeros(4, np.int64)
+    rows = len(lines)
+    number, documents, others = 0, 0, 0
+    offsets[:, 0] = 0
+    i = start
+    while i < size and documents < rows and others < rows:
+        first = blanks(data, i)
+        if data[first] == 10 or first >= size:
+            i = first + 1
+            number += 1
+            continue
+        end = _line(data, first, names, places, columns, filled, ends, side)
+        if end >= 0 and (data[end] == 10 or end >= size):
+            lines[documents] = number
+            documents += 1
+            for k in range(4):
+                filled[k] = ends[k]
+                offsets[k, documents] = ends[k]
+        else:
+            end = min(_line_end(data, i), size)
+            careful[others, 0] = number
+            careful[others, 1] = i
+            careful[others, 2] = min(end + 1, size)
+            others += 1
+        i = end + 1
+        number += 1
+    counts[0], counts[1], counts[2] = number, documents, others
+    return min(i, size)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Lines of a block.
+
+    lines: how many. columns: text (large string), id, language and source (string) of those
+    that are vouched for; what is not told is empty. numbers: int64, which line each of these
+    is, from 0. careful: the others, with their numbers and their bytes.
+    """
+
+    lines: int
+    columns: list[pyarrow.Array]
+    numbers: NDArray[np.int64]
+    careful: list[tuple[int, bytes]]
+
+
+def parts(
+    data: NDArray[np.uint8], start: int, size: int, names: Sequence[bytes], most: int
+) -> Iterator[Part]:
+    """The lines data[start:size], at most so many documents a part.
+
+    data: whole lines; PADDING bytes behind `size`, of which the first is a line feed where the
+    last line lacks its own. names: of the columns text, id, language and source; names that are
+    not four different ones are in no line.
+    """
+    if len(set(names)) < len(names):
+        names = [NO_NAME] * len(names)
+    joined = np.frombuffer(bytearray(b"".join(names)) or bytearray(1), np.uint8)
+    places = np.cumsum([0, *map(len, names)])
+    held = [np.empty(size - start + PADDING, np.uint8) for _ in range(4)]
+    offsets, counts = np.empty((4, most + 1), np.int64), np.empty(3, np.int64)
+    numbers, careful = np.empty(most, np.int64), np.empty((most, 3), np.int64)
+    while start < size:
+        # The texts stay in the memory that they are written to; the other columns are small.
+        text = np.empty(size - start + PADDING, np.uint8)
+        start = read_lines(
+            data, start, size, joined, places, (text, *held[1:]), offsets, numbers, careful,
+            held[0], counts,
+        )  # fmt: skip
+        lines, documents, others = map(int, counts)
+        yield Part(
+            lines,
+            [_large(text, offsets[0, : documents + 1])]
+            + [_small(held[k], offsets[k, : documents + 1]) for k in (1, 2, 3)],
+            numbers[:documents].copy(),
+            [(line, data[a:b].tobytes()) for line, a, b in careful[:others].tolist()],
+        )
+
+
+def _large(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> pyarrow.Array:
+    return texts.from_buffers(data[: offsets[-1]], offsets.copy())
+
+
+def _small(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> pyarrow.Array:
+    return pyarrow.StringArray.from_buffers(
+        len(offsets) - 1,
+        pyarrow.py_buffer(offsets.astype(np.int32)),
+        pyarrow.py_buffer(data[: offsets[-1]].tobytes()),
+    )

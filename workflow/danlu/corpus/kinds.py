@@ -1,0 +1,75 @@
+"""How many characters of each kind texts hold, counted by a table of all code points."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+import numpy as np
+import pyarrow
+from numba import njit, types
+from numpy.typing import NDArray
+
+from danlu.corpus import texts
+from danlu.corpus.wide import KERNEL
+
+CODE_POINTS = 0x110000
+
+_READ = types.Array(types.uint8, 1, "C", readonly=True)
+_PLACES = types.Array(types.int64, 1, "C", readonly=True)
+
+
+@njit(types.void(_READ, _PLACES, types.uint8[::1], types.int64[:, ::1]), **KERNEL)
+def _count(data, offsets, table, counts):
+    for text in range(len(offsets) - 1):
+        i, end = offsets[text], offsets[text + 1]
+        while i < end:
+            c = np.int64(data[i])
+            if c < 0x80:
+                point, i = c, i + 1
+            elif c < 0xE0:
+                point, i = (c & 31) << 6 | data[i + 1] & 63, i + 2
+            elif c < 0xF0:
+                point = (c & 15) << 12 | (data[i + 1] & 63) << 6 | data[i + 2] & 63
+                i += 3
+            else:
+                point = (c & 7) << 18 | (data[i + 1] & 63) << 12
+                point |= (data[i + 2] & 63) << 6 | data[i + 3] & 63
+                i += 4
+            counts[text, table[point]] += 1
+
+
+@functools.cache
+def _all_characters() -> str:
+    return "".join(map(chr, range(CODE_POINTS)))
+
+
+def matched(runs: re.Pattern[str]) -> NDArray[np.bool_]:
+    """Which code points lie in a run that the pattern finds: bool [0x110000]."""
+    members = np.zeros(CODE_POINTS, bool)
+    for found in runs.finditer(_all_characters()):
+        members[found.start() : found.end()] = True
+    return members
+
+
+class Kinds:
+    """Some kinds of characters, which may overlap.
+
+    members: for each, which code points are of it, bool [0x110000].
+    """
+
+    def __init__(self, *members: NDArray[np.bool_]):
+        bits = np.zeros(CODE_POINTS, np.uint16)
+        for place, chosen in enumerate(members):
+            bits |= chosen.astype(np.uint16) << place
+        found = np.flatnonzero(np.bincount(bits, minlength=1 << len(members)))
+        classes = np.zeros(1 << len(members), np.uint8)
+        classes[found] = np.arange(len(found))
+        self._table = classes[bits]
+        self._kinds = (found[:, None] >> np.arange(len(members)) & 1).astype(np.int64)
+
+    def count(self, batch: pyarrow.LargeStringArray) -> NDArray[np.int64]:
+        """The characters of each kind, and last all of them, in each text: int64 [n, kinds + 1]."""
+        counts = np.zeros((len(batch), len(self._kinds)), np.int64)
+        _count(*texts.buffers(batch), self._table, counts)
+        return np.column_stack([counts @ self._kinds, counts.sum(axis=1)])

@@ -1,0 +1,23 @@
+"""Texts in memory: UTF-8 bytes one text behind the other, and where each begins and ends."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow
+from numpy.typing import NDArray
+
+
+def buffers(texts: pyarrow.LargeStringArray) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """The bytes (uint8) and the offsets (int64 [n + 1]) of texts without a null; no copy."""
+    _, offsets, data = texts.buffers()
+    if not len(texts):
+        return np.zeros(0, np.uint8), np.zeros(1, np.int64)
+    held = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    return np.frombuffer(data or b"", np.uint8), held
+
+
+def from_buffers(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> pyarrow.LargeStringArray:
+    """Texts of these bytes, which must be UTF-8; no copy."""
+    return pyarrow.LargeStringArray.from_buffers(
+        len(offsets) - 1, pyarrow.py_buffer(offsets), pyarrow.py_buffer(data)
+    )
