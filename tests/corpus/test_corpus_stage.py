@@ -59,7 +59,9 @@ def test_each_document_is_kept_or_dropped_by_one_rule_and_all_add_up(data, told,
     out = tmp_path / "out"
     build(data, told(), out)
     assert sorted(os.listdir(out)) == [
+        "clusters.html",
         "dropped.png",
+        "dups.parquet",
         "heldout.jsonl",
         "rejected.jsonl",
         "stats.json",

@@ -27,13 +27,7 @@ def folder(target: Path) -> Iterator[Path]:
     killed process left aside of `target` is removed first.
     """
     target = Path(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    _remove_left_over(target)
-    aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    claim = os.open(aside, os.O_RDONLY)
-    try:
-        with contextlib.suppress(OSError):  # a network file system without locks
-            fcntl.flock(claim, fcntl.LOCK_EX)
+    with scratch(target) as aside:
         yield aside
         for path in sorted(aside.rglob("*")):
             if not path.is_symlink():
@@ -45,6 +39,22 @@ def folder(target: Path) -> Iterator[Path]:
         else:
             aside.rename(target)
         _sync(target.parent)
+
+
+@contextlib.contextmanager
+def scratch(target: Path) -> Iterator[Path]:
+    """A temporary folder beside `target` that is gone when the block ends.
+
+    What a killed process left aside of `target` is removed first.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    _remove_left_over(target)
+    aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    claim = os.open(aside, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # a network file system without locks
+            fcntl.flock(claim, fcntl.LOCK_EX)
+        yield aside
     finally:
         os.close(claim)
         if aside.exists():

@@ -1,104 +1,111 @@
-"""The corpus stage from end to end, in the order of the data."""
+"""The corpus stage: its steps, each from files to files, and all of them in one process.
+
+    signature   of each shard    read, clean, and sign the documents
+    bucket      of each range    which documents share a band
+    cluster                      which of them are copies, and of which document
+    filter      of each shard    drop copies and what fails a rule; split the rest
+    gather                       one corpus, with what became of all documents
+
+A step that a rule runs as a process of its own imports what it needs and no more: the start of
+a process must not cost more than its work.
+"""
 
 from __future__ import annotations
 
-import sys
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
-
-from pydantic import Field
 
 from danlu import publish
-from danlu.config import Corpus
-from danlu.corpus import picture, readers, rules, sources
-from danlu.corpus.clean import clean
-from danlu.corpus.dedup import duplicates
-from danlu.corpus.documents import Rejected, json_line
-from danlu.corpus.progress import follow
-from danlu.corpus.rejected import Rejections
-from danlu.corpus.split import is_heldout
-from danlu.corpus.spool import Spool, Texts
-from danlu.corpus.tally import Tally
-from danlu.errors import DanluError
+from danlu.corpus.settings import Settings
+from danlu.corpus.shards import Folder, all_read, cut, starts
 
 
-class Settings(Corpus):
-    """What the corpus stage is told: the section `corpus`, and the seed of the experiment."""
+def signature(data: Path, settings: Settings, shard: int, folder: Folder) -> None:
+    """Read, clean and sign a shard of the data.
 
-    seed: Annotated[int, Field(ge=0)] = Field(description="Of the MinHash and of the split.")
+    Raises DanluError where a file cannot be read.
+    """
+    from danlu.corpus import reading, sources
+
+    pieces = cut(sources.text_files(data), folder.of)[shard]
+    reading.read_shard(pieces, settings, shard, folder)
 
 
-def build(data: Path, settings: Settings, out: Path) -> None:
-    """Make the corpus of `data` in the folder `out`, whole or not at all.
+def bucket(settings: Settings, number: int, ranges: int, folder: Folder, out: Path) -> None:
+    """Find the candidates of one of the ranges of bands.
+
+    out: the folder that the corpus will be; the lines that are no documents stay beside it
+    where there are too many of them. Raises DanluError then.
+    """
+    from danlu.corpus import rejected
+
+    parts = (folder.rejected(shard) for shard in range(folder.of))
+    rejected.check(all_read(folder), settings.max_rejected_share, parts, rejected.kept_beside(out))
+
+
+def cluster(settings: Settings, ranges: int, folder: Folder) -> None:
+    """Decide which documents are copies, and of which document each is one."""
+    import pyarrow
+    from pyarrow import parquet
+
+    from danlu.corpus import dups, store
+    from danlu.corpus.dedup import duplicates
+
+    rows = [
+        document
+        for shard in range(folder.of)
+        for batch in store.Documents(folder.documents(shard)).batches()
+        for document in batch.to_pylist()
+    ]
+    found = duplicates([row["text"] for row in rows], settings.dedup, settings.seed)
+    table = [
+        {
+            "dropped": number,
+            "kept": copy.kept,
+            "dropped_id": rows[number]["id"],
+            "kept_id": rows[copy.kept]["id"],
+            "dropped_source": rows[number]["source"],
+            "kept_source": rows[copy.kept]["source"],
+            "jaccard": copy.jaccard,
+            "exact": copy.exact,
+            "lang": rows[number]["lang"],
+        }
+        for number, copy in enumerate(found)
+        if copy is not None
+    ]
+    with publish.file(folder.dups) as aside:
+        parquet.write_table(pyarrow.Table.from_pylist(table, dups.SCHEMA), aside)
+
+
+def sift(settings: Settings, shard: int, folder: Folder) -> None:
+    """Drop the copies of a shard and what fails a rule; split the rest."""
+    from danlu.corpus import sifting
+
+    sifting.sift_shard(settings, shard, starts(folder)[shard], folder)
+
+
+def gather(settings: Settings, folder: Folder, out: Path) -> None:
+    """Make the corpus in `out` of all shards, whole or not at all.
+
+    Raises DanluError where one side of the split is empty.
+    """
+    from danlu.corpus import gathering
+
+    gathering.gather(settings, folder, out)
+
+
+def build(data: Path, settings: Settings, out: Path, shards: int = 1, ranges: int = 1) -> None:
+    """All steps, for one machine and by hand; the corpus is the same for any number of shards.
 
     Raises DanluError where a file cannot be read, too many lines are no documents, or one side
     of the split is empty.
     """
-    too_many = out.with_name(f"{out.name}.rejected.jsonl")
-    tally = Tally()
-    with publish.folder(out) as aside, Spool(aside) as spool:
-        with Rejections(aside / "rejected.jsonl") as rejections:
-            gather(data, settings, spool, rejections, tally)
-            rejections.check(len(spool), settings.max_rejected_share, keep=too_many)
-        sift(spool, settings, aside, tally)
-        check_split(tally, settings.heldout_share)
-        stats = tally.as_dict(rejections.by_file)
-        publish.json_file(aside / "stats.json", stats)
-        picture.draw(stats, aside / "dropped.png")
-    too_many.unlink(missing_ok=True)
-    if count := rejections.by_file.total():
-        print(f"danlu: {count:,} lines are no documents: {out}/rejected.jsonl", file=sys.stderr)
-
-
-def gather(
-    data: Path, settings: Corpus, spool: Spool, rejections: Rejections, tally: Tally
-) -> None:
-    """Read all files of the data and clean each document."""
-    files = sources.text_files(data)
-    items = (item for name, path in files.items() for item in readers.read(name, path, settings))
-    for item in follow(items, "read and cleaned"):
-        if isinstance(item, Rejected):
-            rejections.add(item)
-            continue
-        cleaned = clean(item.text, settings.fix_mojibake)
-        tally.add_read(item, cleaned.text)
-        spool.append(replace(item, text=cleaned.text), cleaned.controls)
-
-
-def sift(spool: Spool, settings: Settings, folder: Path, tally: Tally) -> None:
-    """Drop copies and what fails a rule; write the rest to the sides of the split."""
-    decisions = duplicates(Texts(spool), settings.dedup, settings.seed)
-    with (
-        (folder / "train.jsonl").open("w", encoding="utf-8") as train,
-        (folder / "heldout.jsonl").open("w", encoding="utf-8") as heldout,
-    ):
-        for index, copy in enumerate(follow(decisions, "sifted", len(spool))):
-            document, controls = spool[index]
-            if copy is not None:
-                rule = "exact_duplicate" if copy.exact else "near_duplicate"
-                tally.add_dropped(rule, document, spool[copy.kept][0], copy.jaccard)
-            elif rule := rules.failed(document.text, controls, settings.filter):
-                tally.add_dropped(rule, document)
-            elif is_heldout(document.text, settings.heldout_share, settings.seed):
-                heldout.write(json_line(document))
-                tally.add_kept("heldout", document)
-            else:
-                train.write(json_line(document))
-                tally.add_kept("train", document)
-
-
-def check_split(tally: Tally, share: float) -> None:
-    """Refuse a corpus that leaves nothing to train on, or nothing to evaluate with."""
-    for side, amount in tally.split.items():
-        if not amount.documents:
-            dropped = ", ".join(
-                f"{rule} {gone.documents:,}"
-                for rule, gone in tally.dropped.items()
-                if gone.documents
-            )
-            raise DanluError(
-                f"the {side} side of the corpus is empty: {tally.kept.documents:,} of "
-                f"{tally.read.documents:,} documents were kept (dropped: {dropped or 'none'}), "
-                f"and corpus.heldout_share is {share}; add documents, or change it"
-            )
+    with publish.scratch(out) as aside:
+        folder = Folder(aside, shards)
+        for shard in range(shards):
+            signature(data, settings, shard, folder)
+        for number in range(ranges):
+            bucket(settings, number, ranges, folder, out)
+        cluster(settings, ranges, folder)
+        for shard in range(shards):
+            sift(settings, shard, folder)
+        gather(settings, folder, out)

@@ -1,19 +1,21 @@
-"""What became of the documents, counted for stats.json."""
+"""What became of the documents, counted by shard and added up for stats.json."""
 
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from danlu.corpus.documents import Document
+from danlu.corpus.documents import Document, Rejected
+from danlu.corpus.dups import Copy
 from danlu.corpus.rules import RULES
 
-DROPPED_BY = ("exact_duplicate", "near_duplicate", *RULES)
+COPIES = ("exact_duplicate", "near_duplicate")
+DROPPED_BY = (*COPIES, *RULES)
+SIDES = ("train", "heldout")
 EXAMPLES = 3
 EXCERPT = 160
-SOURCES = 50
 
 
 @dataclass
@@ -24,11 +26,16 @@ class Amount:
     bytes: int = 0
     by_language: dict[str, Amount] = field(default_factory=dict)
 
-    def add(self, lang: str, size: int) -> None:
-        """Count one document."""
+    def add(self, lang: str, size: int, documents: int = 1) -> None:
+        """Count documents of one language with `size` bytes in all."""
         for amount in (self, self.by_language.setdefault(lang, Amount())):
-            amount.documents += 1
+            amount.documents += documents
             amount.bytes += size
+
+    def merge(self, told: Mapping[str, Any]) -> None:
+        """Add what another amount says as a dictionary."""
+        for lang, amount in told.get("by_language", {}).items():
+            self.add(lang, amount["bytes"], amount["documents"])
 
     def as_dict(self) -> dict[str, Any]:
         """As stats.json has it."""
@@ -38,102 +45,146 @@ class Amount:
         return flat
 
 
-class Tally:
-    """Counts documents as they are read, dropped and kept, and keeps examples of what went.
+@dataclass
+class Read:
+    """What was read: all, the same after cleaning, by source, and rejected lines by file.
 
-    The examples of a rule are the texts with the smallest hash: spread over the data, each once.
+    sources: documents and bytes after cleaning. rejected: how many lines of a file, and the
+    first of them.
     """
 
-    def __init__(self) -> None:
-        self.read, self.cleaned, self.kept = Amount(), Amount(), Amount()
-        self.changed = 0
-        self.dropped = {rule: Amount() for rule in DROPPED_BY}
-        self.split = {"train": Amount(), "heldout": Amount()}
-        self._sources: dict[str, tuple[Amount, Amount]] = defaultdict(lambda: (Amount(), Amount()))
-        self._examples: dict[str, dict[str, dict[str, Any]]] = {rule: {} for rule in DROPPED_BY}
+    read: Amount = field(default_factory=Amount)
+    cleaned: Amount = field(default_factory=Amount)
+    changed: int = 0
+    sources: dict[str, list[int]] = field(default_factory=dict)
+    rejected: dict[str, tuple[int, Rejected]] = field(default_factory=dict)
 
-    def add_read(self, raw: Document, text: str) -> None:
-        """A document as it was read, and its text after cleaning."""
-        self.read.add(raw.lang, _size(raw.text))
-        self.cleaned.add(raw.lang, _size(text))
-        self.changed += raw.text != text
-        self._sources[raw.source][0].add(raw.lang, _size(text))
+    def add(self, lang: str, source: str, raw: int, size: int, changed: bool) -> None:
+        """A document: bytes of its text as it was read and after cleaning."""
+        self.read.add(lang, raw)
+        self.cleaned.add(lang, size)
+        self.changed += changed
+        _add(self.sources, source, (1, size))
+
+    def add_rejected(self, rejected: Rejected) -> None:
+        """A line that is no document."""
+        count, first = self.rejected.get(rejected.file, (0, rejected))
+        self.rejected[rejected.file] = (count + 1, first)
+
+    def rejected_lines(self) -> int:
+        """How many lines are no documents."""
+        return sum(count for count, _ in self.rejected.values())
+
+    def as_dict(self) -> dict[str, Any]:
+        """For read-*.json."""
+        return {
+            "documents": self.read.documents,
+            "read": self.read.as_dict(),
+            "cleaned": self.cleaned.as_dict(),
+            "changed_documents": self.changed,
+            "sources": self.sources,
+            "rejected": {
+                file: {"lines": count, "line": first.line, "reason": first.reason}
+                for file, (count, first) in self.rejected.items()
+            },
+        }
+
+    def merge(self, told: Mapping[str, Any]) -> None:
+        """Add what the next shard read, by its read-*.json."""
+        self.read.merge(told["read"])
+        self.cleaned.merge(told["cleaned"])
+        self.changed += told["changed_documents"]
+        for source, amount in told["sources"].items():
+            _add(self.sources, source, amount)
+        for file, row in told["rejected"].items():
+            count, first = self.rejected.get(file, (0, Rejected(file, row["line"], row["reason"])))
+            self.rejected[file] = (count + row["lines"], first)
+
+
+@dataclass
+class Sifted:
+    """What was dropped, by which rule, and what stays.
+
+    kept: documents and bytes by source. copies: by source, how many documents were dropped as
+    exact copies, as near copies, and how many of both are copies of another source's.
+    examples: of a rule, the texts with the smallest hash, spread over the data, each once.
+    """
+
+    dropped: dict[str, Amount] = field(default_factory=lambda: {r: Amount() for r in DROPPED_BY})
+    split: dict[str, Amount] = field(default_factory=lambda: {side: Amount() for side in SIDES})
+    kept: dict[str, list[int]] = field(default_factory=dict)
+    copies: dict[str, list[int]] = field(default_factory=dict)
+    examples: dict[str, dict[str, dict[str, Any]]] = field(
+        default_factory=lambda: {rule: {} for rule in DROPPED_BY}
+    )
+
+    def add_copy(self, document: Document, size: int, copy: Copy) -> None:
+        """A document of `size` bytes that is dropped as a copy."""
+        more = {"kept": copy.kept, "jaccard": copy.jaccard}
+        self.add_dropped(COPIES[0] if copy.exact else COPIES[1], document, size, more)
+        elsewhere = copy.kept_source != document.source
+        _add(self.copies, document.source, (copy.exact, not copy.exact, elsewhere))
 
     def add_dropped(
-        self, rule: str, document: Document, stayed: Document | None = None, jaccard: float = 1.0
+        self, rule: str, document: Document, size: int, more: Mapping[str, Any] | None = None
     ) -> None:
-        """A document that `rule` dropped; stayed: the one that it is a copy of."""
-        self.dropped[rule].add(document.lang, _size(document.text))
+        """A document that `rule` dropped, of `size` bytes; more: what else its example says."""
+        self.dropped[rule].add(document.lang, size)
         digest = hashlib.blake2b(document.text.encode(), digest_size=8).hexdigest()
-        held = self._examples[rule]
+        told = {"id": document.id, "lang": document.lang, "text": excerpt(document.text)}
+        self._show(rule, digest, told | dict(more or {}))
+
+    def add_kept(self, side: str, lang: str, source: str, size: int) -> None:
+        """A document of the corpus, on the side `train` or `heldout`."""
+        self.split[side].add(lang, size)
+        _add(self.kept, source, (1, size))
+
+    def all_kept(self) -> Amount:
+        """What stays, on both sides."""
+        kept = Amount()
+        for amount in self.split.values():
+            kept.merge(amount.as_dict())
+        return kept
+
+    def as_dict(self) -> dict[str, Any]:
+        """For filtered-*.json."""
+        return {
+            "dropped": {rule: amount.as_dict() for rule, amount in self.dropped.items()},
+            "split": {side: amount.as_dict() for side, amount in self.split.items()},
+            "kept": self.kept,
+            "copies": self.copies,
+            "examples": self.examples,
+        }
+
+    def merge(self, told: Mapping[str, Any]) -> None:
+        """Add what became of the next shard, by its filtered-*.json."""
+        for rule, amount in told["dropped"].items():
+            self.dropped[rule].merge(amount)
+        for side, amount in told["split"].items():
+            self.split[side].merge(amount)
+        for source, amount in told["kept"].items():
+            _add(self.kept, source, amount)
+        for source, amount in told["copies"].items():
+            _add(self.copies, source, amount)
+        for rule, examples in told["examples"].items():
+            for digest, example in examples.items():
+                self._show(rule, digest, example)
+
+    def _show(self, rule: str, digest: str, example: dict[str, Any]) -> None:
+        held = self.examples[rule]
         if digest in held or (len(held) == EXAMPLES and digest > max(held)):
             return
-        example = {"id": document.id, "lang": document.lang, "text": _excerpt(document.text)}
-        if stayed is not None:
-            example |= {"stayed": stayed.id, "jaccard": round(jaccard, 4)}
-            if jaccard < 1:
-                example["stayed_text"] = _excerpt(stayed.text)
         held[digest] = example
         if len(held) > EXAMPLES:
             del held[max(held)]
 
-    def add_kept(self, side: str, document: Document) -> None:
-        """A document of the corpus, on the side `train` or `heldout`."""
-        size = _size(document.text)
-        self.kept.add(document.lang, size)
-        self.split[side].add(document.lang, size)
-        self._sources[document.source][1].add(document.lang, size)
 
-    def as_dict(self, rejected: dict[str, int]) -> dict[str, Any]:
-        """As stats.json has it. rejected: rejected lines by file."""
-        return {
-            "read": self.read.as_dict(),
-            "rejected": {
-                "lines": sum(rejected.values()),
-                "by_file": dict(sorted(rejected.items())),
-            },
-            "cleaned": {**self.cleaned.as_dict(), "changed_documents": self.changed},
-            "dropped": [
-                {
-                    "rule": rule,
-                    **amount.as_dict(),
-                    "examples": [example for _, example in sorted(self._examples[rule].items())],
-                }
-                for rule, amount in self.dropped.items()
-            ],
-            "kept": self.kept.as_dict(),
-            "split": {side: amount.as_dict() for side, amount in self.split.items()},
-            "sources": self._largest_sources(),
-        }
-
-    def _largest_sources(self) -> list[dict[str, Any]]:
-        ranked = sorted(self._sources.items(), key=lambda item: (-item[1][0].bytes, item[0]))
-        rows = [
-            {
-                "source": source,
-                "documents": before.documents,
-                "bytes": before.bytes,
-                "kept_documents": after.documents,
-                "kept_bytes": after.bytes,
-            }
-            for source, (before, after) in ranked[:SOURCES]
-        ]
-        if rest := ranked[SOURCES:]:
-            rows.append(
-                {
-                    "source": f"{len(rest)} others",
-                    "documents": sum(before.documents for _, (before, _) in rest),
-                    "bytes": sum(before.bytes for _, (before, _) in rest),
-                    "kept_documents": sum(after.documents for _, (_, after) in rest),
-                    "kept_bytes": sum(after.bytes for _, (_, after) in rest),
-                }
-            )
-        return rows
-
-
-def _size(text: str) -> int:
-    return len(text.encode())
-
-
-def _excerpt(text: str) -> str:
+def excerpt(text: str) -> str:
+    """The beginning of a text, as examples show it."""
     return text if len(text) <= EXCERPT else text[: EXCERPT - 1] + "…"
+
+
+def _add(table: dict[str, list[int]], key: str, amounts: Sequence[int]) -> None:
+    row = table.setdefault(key, [0] * len(amounts))
+    for place, amount in enumerate(amounts):
+        row[place] += amount

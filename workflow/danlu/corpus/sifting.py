@@ -1,0 +1,67 @@
+"""The step before the last: of a shard, what is a copy or fails a rule goes, the rest is split."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TextIO
+
+import pyarrow
+
+from danlu import publish
+from danlu.corpus import dups, rules, store
+from danlu.corpus.documents import Document, json_line
+from danlu.corpus.progress import follow
+from danlu.corpus.settings import Settings
+from danlu.corpus.shards import Folder
+from danlu.corpus.split import is_heldout
+from danlu.corpus.tally import SIDES, Sifted
+
+
+def sift_shard(settings: Settings, shard: int, first: int, folder: Folder) -> None:
+    """Write train-*.jsonl, heldout-*.jsonl and, when both are whole, filtered-*.json.
+
+    first: the number in the whole corpus of the first document of the shard.
+    """
+    documents = store.Documents(folder.documents(shard))
+    copies = dups.of_range(folder.dups, first, first + len(documents))
+    sifted = Sifted()
+    with contextlib.ExitStack() as stack:
+        sides = {
+            side: stack.enter_context(
+                stack.enter_context(publish.file(folder.side(side, shard))).open(
+                    "w", encoding="utf-8"
+                )
+            )
+            for side in SIDES
+        }
+        batches = follow(documents.batches(), "sifted", lambda b: b.num_rows, len(documents))
+        for batch in batches:
+            _sift(batch, first, copies, settings, sides, sifted)
+            first += batch.num_rows
+    publish.json_file(folder.filtered(shard), {"shard": shard, "of": folder.of, **sifted.as_dict()})
+
+
+def _sift(
+    batch: pyarrow.RecordBatch,
+    first: int,
+    copies: dict[int, dups.Copy],
+    settings: Settings,
+    sides: dict[str, TextIO],
+    sifted: Sifted,
+) -> None:
+    columns = (batch.column(name).to_pylist() for name in Document.__slots__)
+    documents = [Document(*row) for row in zip(*columns, strict=True)]
+    sizes = store.sizes(batch.column("text")).tolist()
+    controls = batch.column("controls").to_pylist()
+    for number, (document, size, dropped) in enumerate(
+        zip(documents, sizes, controls, strict=True), first
+    ):
+        if copy := copies.get(number):
+            sifted.add_copy(document, size, copy)
+        elif rule := rules.failed(document.text, dropped, settings.filter):
+            sifted.add_dropped(rule, document, size)
+        else:
+            held = is_heldout(document.text, settings.heldout_share, settings.seed)
+            side = "heldout" if held else "train"
+            sides[side].write(json_line(document))
+            sifted.add_kept(side, document.lang, document.source, size)
