@@ -20,9 +20,10 @@ EVALUATION = {"open", "evaluate", "pages", "seal", "publish", "latest"}
 EXPORT = EVALUATION | {"export"}
 MERGE = EXPORT | {"merge"}
 TRAINING = MERGE | {"pretrain", "plot"}
+CORPUS = {"signature", "bucket", "cluster", "filter", "corpus"}
 AFTER_A_CHANGE_OF = {
     "data": {"data"},
-    "corpus": TRAINING | {"corpus", "tokenizer", "records"},
+    "corpus": TRAINING | CORPUS | {"tokenizer", "records"},
     "tokenizer": TRAINING | {"tokenizer", "records"},
     "records": TRAINING | {"records"},
     "pretrain": TRAINING,
@@ -67,6 +68,11 @@ def plans(finished):
         "records": {"replace": {experiment: ["seq_length: 64", "seq_length: 72"]}},
         "evaluation set": {"append": {"config/evalsets/phrases.jsonl": phrase}},
         "date": {"arguments": ["--config", "date=2031-01-02"]},
+        "shards": {"arguments": ["--config", "shards=5", "band_ranges=3"]},
+        "shards and code": {
+            "arguments": ["--config", "shards=5"],
+            "append": {"workflow/danlu/corpus/__init__.py": "# A remark.\n"},
+        },
         **{
             f"code of {stage}": {"append": {f"workflow/danlu/{stage}/__init__.py": "# A remark.\n"}}
             for stage in AFTER_A_CHANGE_OF
@@ -103,6 +109,9 @@ def test_each_rule_leaves_a_log_and_a_benchmark_with_its_peak_memory(finished):
     assert {p.stem for p in (run / "benchmarks").glob("*.tsv")} >= stages
     shared = {"data", "corpus", "tokenizer", "records"}
     assert {p.parent.name for p in build.glob("logs/*/*.log")} == shared
+    assert {p.stem.split("-")[0] for p in build.glob("logs/corpus/*/2x1/*.log")} == CORPUS - {
+        "corpus"
+    }
     tables = [*build.glob("benchmarks/**/*.tsv"), *run.glob("benchmarks/*.tsv")]
     for table in tables:
         with table.open() as stream:
@@ -163,6 +172,15 @@ def test_another_learning_rate_schedule_or_date_is_a_new_run_that_shares_the_rec
     assert plans["date"] == TRAINING
 
 
+def test_another_number_of_shards_makes_nothing_anew(plans):
+    assert plans["shards"] == set()
+    assert plans["shards and code"] == AFTER_A_CHANGE_OF["corpus"]
+
+
+def test_the_shards_are_gone_when_the_corpus_is_made(finished):
+    assert [p for p in (finished.folder / "build/shards").rglob("*") if p.is_file()] == []
+
+
 def test_what_mlflow_lacks_is_sent_by_the_next_call(finished):
     receipt = finished.run() / "mlflow.json"
     told = json.loads(receipt.read_text())
@@ -196,7 +214,14 @@ def test_the_report_holds_every_figure_with_its_caption(finished):
     assert done.returncode == 0, done.stdout
     page = (finished.folder / "report.html").read_text()
     pictures = ["dropped.png", "lengths.png", "loss.png"]
-    pages = ["corpus.html", "weights.html", "onnx.html", "evaluation.html", "samples.html"]
+    pages = [
+        "clusters.html",
+        "corpus.html",
+        "weights.html",
+        "onnx.html",
+        "evaluation.html",
+        "samples.html",
+    ]
     assert [name for name in [*pictures, *pages] if name not in page] == []
     assert page.count('"caption": "') >= len(pictures) + len(pages)
 

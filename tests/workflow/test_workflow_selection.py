@@ -96,8 +96,8 @@ def test_all_faults_of_the_keys_are_told_at_once():
         "--config or --configfile: npu: found -1; allowed: greater than or equal to 0",
         "--config or --configfile: data: found 7; allowed: text",
         "--config or --configfile: date: found '2026-13-01'; allowed: a day, as 2026-11-30",
-        "--config or --configfile: foo: unknown key; allowed: experiments, target, npu, data, "
-        "date, runs, build, resolved, run, data_md5",
+        "--config or --configfile: foo: unknown key; allowed: experiments, target, npu, shards, "
+        "band_ranges, data, date, runs, build, resolved, run, data_md5",
     ]
 
 
@@ -115,7 +115,9 @@ def test_all_faults_of_all_experiments_are_told_at_once():
 def test_a_fault_in_config_yaml_is_told_by_its_line(folder):
     (folder / "config").unlink()
     (folder / "config").mkdir()
-    CONFIG.write_text("experiments: [baseline]\ntarget: tpu\nnpu: 0\ndata: data\n")
+    CONFIG.write_text(
+        "experiments: [baseline]\ntarget: tpu\nnpu: 0\nshards: 1\nband_ranges: 1\ndata: data\n"
+    )
     assert faults() == ["config/config.yaml:2: target: found 'tpu'; allowed: 'cpu' or 'ascend'"]
 
 
@@ -129,8 +131,20 @@ def test_an_empty_config_yaml_is_told_key_by_key(folder):
         "config/config.yaml: experiments: missing; allowed: a list",
         "config/config.yaml: target: missing; allowed: 'cpu' or 'ascend'",
         "config/config.yaml: npu: missing; allowed: a whole number",
+        "config/config.yaml: shards: missing; allowed: a whole number",
+        "config/config.yaml: band_ranges: missing; allowed: a whole number",
         "config/config.yaml: data: missing; allowed: text",
     ]
+
+
+@pytest.mark.parametrize("shards", [0, -1, 100_000, 2.5, "two", True])
+def test_a_number_of_shards_that_makes_no_sense_is_refused(shards):
+    (told,) = faults(shards=shards)
+    assert told.startswith(f"--config or --configfile: shards: found {shards!r}; allowed: ")
+
+
+def test_the_number_of_shards_is_no_part_of_what_a_corpus_is():
+    assert plan(shards=7, band_ranges=3).runs == plan(shards=1).runs
 
 
 def test_data_may_be_named_as_a_shell_completes_it():

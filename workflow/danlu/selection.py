@@ -44,6 +44,8 @@ Day = Annotated[str, AfterValidator(_day)]
 Md5 = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 Text = Annotated[str, Field(min_length=1)]
 Folder = Annotated[Text, AfterValidator(_folder)]
+# Files of shards are numbered with five digits.
+Parts = Annotated[int, Field(ge=1, le=99_999)]
 
 
 class Selection(Section):
@@ -52,6 +54,8 @@ class Selection(Section):
     experiments: tuple[Text, ...] = Field(min_length=1)
     target: Literal["cpu", "ascend"]
     npu: Annotated[int, Field(ge=0)]
+    shards: Parts = Field(description="Parts of the data that the corpus stage works on at a time.")
+    band_ranges: Parts = Field(description="Parts in which it looks for near copies.")
     data: Folder
     date: Day | None = Field(None, description="The day of the run that is asked for.")
     runs: Text = Field("runs", description="The folder of the runs.")
@@ -62,7 +66,7 @@ class Selection(Section):
 
 
 # The keys that config.yaml must hold where nothing above it says them.
-LOWEST = ("experiments", "target", "npu", "data")
+LOWEST = ("experiments", "target", "npu", "shards", "band_ranges", "data")
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.io import IOFile
 
 # The stages run in the interpreter that runs Snakemake, with the package beside this workflow,
 # whatever else is installed or comes first on the PATH.
@@ -46,6 +47,9 @@ onstart:
 
 wildcard_constraints:
     run=PLAN.pattern(),
+    cut=r"\d+x\d+",
+    shard=r"\d{5}",
+    bands=r"\d{5}",
     key="[0-9a-f]{12}",
     stage="pretrain|merge|export|evaluate",
 
@@ -81,6 +85,64 @@ def shared(path, stage, by=None):
         return path.format(key=getattr(planned.keys, stage))
 
     return of
+
+
+def cut_of(wildcards):
+    """Into how many shards and ranges of bands a corpus is cut, as 2x1.
+
+    The corpus is the same for any numbers, so others are no reason to make it anew: for one
+    that this code has made they are those that it was made of, else those that are asked for.
+    """
+    if "cut" in wildcards.keys():
+        return wildcards.cut
+    made = IOFile(rules.corpus.output.stats.format(key=wildcards.key))
+    if any(CODE["corpus"] in told for told in workflow.persistence.params(made) or []):
+        for file in map(Path, workflow.persistence.input(made)):
+            if file.parent.parent.name == wildcards.key:
+                return file.parent.name
+    return f"{PLAN.selection.shards}x{PLAN.selection.band_ranges}"
+
+
+def of_cut(path):
+    """A path with {key} and {cut}."""
+    return lambda wildcards: path.format(key=wildcards.key, cut=cut_of(wildcards))
+
+
+def shards(path):
+    """The file of each shard of a corpus, by a path with {key}, {cut} and {shard}."""
+    return lambda wildcards: [
+        path.format(key=wildcards.key, cut=cut_of(wildcards), shard=f"{number:05d}")
+        for number in range(int(cut_of(wildcards).split("x")[0]))
+    ]
+
+
+def ranges(path):
+    """The file of each range of bands of a corpus, by a path with {key}, {cut} and {bands}."""
+    return lambda wildcards: [
+        path.format(key=wildcards.key, cut=cut_of(wildcards), bands=f"{number:05d}")
+        for number in range(int(cut_of(wildcards).split("x")[1]))
+    ]
+
+
+def part(*asked):
+    """What a step is told of the cut: --shard 0 --of 2 for ("shard", "of")."""
+
+    def told(wildcards):
+        of, ranges = cut_of(wildcards).split("x")
+        numbers = {"of": of, "ranges": ranges}
+        if "shard" in asked:
+            numbers["shard"] = str(int(wildcards.shard))
+        if "range" in asked:
+            numbers["range"] = str(int(wildcards.bands))
+        return [word for name in asked for word in (f"--{name}", numbers[name])]
+
+    return told
+
+
+def dedup_memory(wildcards):
+    """MB that a process of the deduplication takes: its budget, and the program itself."""
+    section = PLAN.sharing("corpus", wildcards.key).experiment.corpus.dedup
+    return section.memory_mib + 512
 
 
 def section(name):

@@ -28,6 +28,7 @@ def signature(data: Path, settings: Settings, shard: int, folder: Folder) -> Non
 
     pieces = cut(sources.text_files(data), folder.of)[shard]
     reading.read_shard(pieces, settings, shard, folder)
+    (folder.path / f"signatures-{shard:05d}").mkdir(exist_ok=True)
 
 
 def bucket(settings: Settings, number: int, ranges: int, folder: Folder, out: Path) -> None:
@@ -40,6 +41,7 @@ def bucket(settings: Settings, number: int, ranges: int, folder: Folder, out: Pa
 
     parts = (folder.rejected(shard) for shard in range(folder.of))
     rejected.check(all_read(folder), settings.max_rejected_share, parts, rejected.kept_beside(out))
+    (folder.path / f"bucket-{number:05d}").mkdir(exist_ok=True)
 
 
 def cluster(settings: Settings, ranges: int, folder: Folder) -> None:

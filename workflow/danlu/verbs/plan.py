@@ -97,7 +97,11 @@ def make_plan(name: str, target: str | None, npu: int | None) -> dict[str, Any]:
 
 
 def commands(plan: Any, run: Path, build: Path, npu: int) -> list[dict[str, Any]]:
-    """What the workflow runs, in order: stage, command, and whether its result is there."""
+    """What the workflow runs, in order: stage, command, and whether its result is there.
+
+    A step of the corpus stage that runs for each shard or range of bands is shown for the first;
+    `times` says how often it runs.
+    """
     from danlu import runs
 
     planned, data = plan.runs[0], plan.selection.data
@@ -109,10 +113,11 @@ def commands(plan: Any, run: Path, build: Path, npu: int) -> list[dict[str, Any]
     settings = {stage: ("--settings", runs.canonical(told[stage])) for stage in told}
     granted = ("--npu", str(npu)) if npu else ()
     asked = ("--config", "config/config.yaml", "--experiment", e.name, "--target", e.target)
+    steps = _corpus_steps(plan.selection, settings["corpus"], build, keys.corpus)
     words = [
         ("data", checked, ("--lock", "envs/corpora.json", "--dvc", f"{data}.dvc", "--data", data,
                            "--out", checked)),
-        ("corpus", corpus / "stats.json", ("--data", data, *settings["corpus"], "--out", corpus)),
+        *(("corpus", corpus / "stats.json", step) for step in steps),
         ("tokenizer", tokenizer / "ids.json",
          ("--corpus", corpus, *settings["tokenizer"], "--out", tokenizer)),
         ("records", records / "manifest.json",
@@ -133,9 +138,27 @@ def commands(plan: Any, run: Path, build: Path, npu: int) -> list[dict[str, Any]
             "stage": stage,
             "command": shlex.join(["python", "-m", f"danlu.{stage}", *map(str, rest)]),
             "there": result.exists(),
+            "times": steps.get(rest, 1),
         }
         for stage, result, rest in words
     ]
+
+
+def _corpus_steps(
+    selection: Any, settings: tuple[str, ...], build: Path, key: str
+) -> dict[tuple[Any, ...], int]:
+    """The steps of the corpus stage, each with how often it runs."""
+    number, ranges = selection.shards, selection.band_ranges
+    told = (*settings, "--shards", build / "shards" / key / f"{number}x{ranges}")
+    shard, of = ("--shard", 0, "--of", number), ("--of", number)
+    corpus = build / "corpus" / key
+    return {
+        ("signature", "--data", selection.data, *told, *shard): number,
+        ("bucket", *told, "--range", 0, "--ranges", ranges, *of, "--corpus", corpus): ranges,
+        ("cluster", *told, *of, "--ranges", ranges): 1,
+        ("filter", *told, *shard): number,
+        ("gather", *told, *of, "--out", corpus): 1,
+    }
 
 
 def render(plan: dict[str, Any]) -> str:
@@ -177,7 +200,9 @@ def render(plan: dict[str, Any]) -> str:
     ]
     lines = [f"{plan['experiment']}", *(f"  {name:<14}  {text}" for name, text in rows), ""]
     lines.append("commands, + where the result is there (snakemake -n says if its code changed):")
-    lines += [f"{'+' if c['there'] else ' '} {c['command']}" for c in plan["commands"]]
+    for each in plan["commands"]:
+        often = f"   (and so on, {each['times']} of them)" if each["times"] > 1 else ""
+        lines.append(f"{'+' if each['there'] else ' '} {each['command']}{often}")
     return "\n".join(lines)
 
 
