@@ -1,0 +1,123 @@
+"""Which documents go, of the pairs that may be copies; the texts are read where they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from danlu.config import Dedup
+from danlu.corpus.dedup.shingles import U
+from danlu.corpus.dedup.verify import Corpus, compare, flatten, unite
+
+Pairs = npt.NDArray[np.uint64]
+"""uint64[n], each later << 32 | earlier, in ascending order and each once."""
+
+LATER = U(32)
+EARLIER = U(0xFFFFFFFF)
+# At most: a shingle is 8 bytes, and begins at each third byte of Chinese text, in a list that
+# doubles as it grows; less often in others.
+SET_BYTES = 6
+
+
+class Gone(NamedTuple):
+    """Documents that go, in ascending order: dropped int64[n], kept int64[n], jaccard float64[n].
+
+    jaccard is that of the two, exactly; nothing that is kept is itself dropped.
+    """
+
+    dropped: npt.NDArray[np.int64]
+    kept: npt.NDArray[np.int64]
+    jaccard: npt.NDArray[np.float64]
+
+
+def near(chunks: Iterable[Pairs], corpus: Corpus, documents: int, settings: Dedup) -> Gone:
+    """The near copies among the documents.
+
+    chunks: the pairs, in ascending order from chunk to chunk. documents: how many there are.
+    """
+    if settings.clusters == "greedy":
+        return greedy(chunks, corpus, documents, settings)
+    return components(chunks, corpus, documents, settings)
+
+
+def greedy(chunks: Iterable[Pairs], corpus: Corpus, documents: int, settings: Dedup) -> Gone:
+    """In the order of the documents, one goes where an earlier one that stays is similar."""
+    gone = np.zeros(documents, np.bool_)
+    found: list[Gone] = []
+    for chunk in chunks:
+        open_ = chunk[~gone[(chunk & EARLIER).astype(np.int64)]]
+        for pairs in portions(open_, corpus, settings.memory_mib):
+            texts, later, earlier = places(pairs)
+            sets = corpus.sets(texts, settings)
+            here = gone[texts]
+            kept = np.zeros(len(texts), np.int64)
+            jaccard = np.zeros(len(texts), np.float64)
+            compare(*sets, later, earlier, settings.threshold, True, here, kept, jaccard)
+            new = np.flatnonzero(here & ~gone[texts])
+            gone[texts[new]] = True
+            found.append(Gone(texts[new], texts[kept[new]], jaccard[new]))
+    return joined(found)
+
+
+def components(chunks: Iterable[Pairs], corpus: Corpus, documents: int, settings: Dedup) -> Gone:
+    """Of documents that a chain of similar ones links, all but the first go.
+
+    The similarity that is told is that to the first, which may lie below the threshold.
+    """
+    parent = np.arange(documents, dtype=np.uint32)
+    for chunk in chunks:
+        for pairs in portions(chunk, corpus, settings.memory_mib):
+            similar = similarities(pairs, corpus, settings) >= settings.threshold
+            unite(parent, pairs[similar])
+    flatten(parent)
+    dropped = np.flatnonzero(parent != np.arange(documents, dtype=np.uint32))
+    links = dropped.astype(np.uint64) << LATER | parent[dropped]
+    measured = [
+        similarities(pairs, corpus, settings)
+        for pairs in portions(links, corpus, settings.memory_mib)
+    ]
+    kept = parent[dropped].astype(np.int64)
+    return Gone(dropped, kept, np.concatenate([np.empty(0), *measured]))
+
+
+def similarities(pairs: Pairs, corpus: Corpus, settings: Dedup) -> npt.NDArray[np.float64]:
+    """The Jaccard similarity of each pair."""
+    texts, later, earlier = places(pairs)
+    jaccard = np.zeros(len(pairs), np.float64)
+    unused = np.zeros(0, np.bool_), np.zeros(0, np.int64)
+    sets = corpus.sets(texts, settings)
+    compare(*sets, later, earlier, settings.threshold, False, *unused, jaccard)
+    return jaccard
+
+
+def places(
+    pairs: Pairs,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The texts of the pairs in ascending order, and where among them both of each pair are."""
+    both = np.concatenate([pairs >> LATER, pairs & EARLIER]).astype(np.int64)
+    texts, where = np.unique(both, return_inverse=True)
+    return texts, where[: len(pairs)], where[len(pairs) :]
+
+
+def portions(pairs: Pairs, corpus: Corpus, memory_mib: int) -> Iterator[Pairs]:
+    """The pairs in portions whose sets of shingles fit into half the memory, in their order."""
+    if not len(pairs):
+        return
+    texts, later, earlier = places(pairs)
+    sizes = corpus.sizes(texts) * SET_BYTES
+    needed = np.cumsum(sizes[later] + sizes[earlier])
+    start = 0
+    while start < len(pairs):
+        before = needed[start - 1] if start else 0
+        end = int(np.searchsorted(needed, before + (memory_mib << 19), side="right"))
+        yield pairs[start : max(end, start + 1)]
+        start = max(end, start + 1)
+
+
+def joined(parts: list[Gone]) -> Gone:
+    """Several as one."""
+    empty = Gone(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+    return Gone(*(np.concatenate(columns) for columns in zip(empty, *parts, strict=True)))

@@ -1,0 +1,192 @@
+"""Which texts meet: those with an equal key, found by parts of the keys that fit in the cache."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import types
+
+from danlu.corpus.dedup.compiled import compiled
+from danlu.corpus.dedup.shingles import GOLD, U
+
+NEAREST = 4
+"""In a group of more than nine, a text is paired with the first four and the last four before it,
+so that the number of pairs grows with the group and not with its square."""
+
+# So many that the tables of a part, of ten million keys too, fit in the cache of a processor.
+PARTS = 1024
+BYTES_A_KEY = 20
+
+U64 = types.Array(types.uint64, 1, "C", readonly=True)
+I64 = types.Array(types.int64, 1, "C", readonly=True)
+U32 = types.Array(types.uint32, 1, "C", readonly=True)
+
+
+class Slice(NamedTuple):
+    """The keys from `low` to `high`, both included."""
+
+    low: int
+    high: int
+
+
+class Column(NamedTuple):
+    """Keys uint64[n] of the texts first, first + 1, ..., and what tells copies among them apart."""
+
+    first: int
+    keys: npt.NDArray[np.uint64]
+    digests: npt.NDArray[np.uint64]
+
+
+@compiled(types.void(U64, types.uint64, types.uint64, types.int64, types.int64[::1]))
+def count(keys, low, high, shift, numbers):
+    """Add to numbers[part] how many keys of the slice lie in each part."""
+    for key in keys:
+        if low <= key <= high and key != U(0):
+            numbers[(key - low) >> U(shift)] += 1
+
+
+@compiled(
+    types.void(
+        U64,
+        U64,
+        types.int64,
+        types.uint64,
+        types.uint64,
+        types.int64,
+        types.int64[::1],
+        types.uint64[::1],
+        types.uint64[::1],
+        types.uint32[::1],
+    )
+)
+def scatter(keys, digests, first, low, high, shift, cursors, to_keys, to_digests, to_texts):
+    """Put the keys of the slice, with their digests and texts, at the cursors of their parts."""
+    for k in range(len(keys)):
+        key = keys[k]
+        if low <= key <= high and key != U(0):
+            part = (key - low) >> U(shift)
+            place = cursors[part]
+            cursors[part] = place + 1
+            to_keys[place] = key
+            to_digests[place] = digests[k]
+            to_texts[place] = first + k
+
+
+@compiled(
+    types.UniTuple(types.int64, 2)(
+        U64, U64, U32, I64, types.int64, types.boolean, types.uint64[::1]
+    )
+)
+def pair(keys, digests, texts, starts, part, copies, pairs):
+    """The pairs of the parts from `part` on, while there is room: (the next part, pairs made).
+
+    Within a part texts are in ascending order. A pair is later << 32 | earlier.
+    copies: pair each text with the first of the same key and digest; else a text with the same
+    key and digest as an earlier one has no pairs, and the others are paired within their key.
+    pairs: uint64, of at least 8 times the keys in a part.
+    """
+    made = 0
+    widest = 16
+    for p in range(part, len(starts) - 1):
+        while widest < 2 * (starts[p + 1] - starts[p]):
+            widest *= 2
+    first_same = np.empty(widest, np.int64)
+    last = np.empty(widest, np.int64)
+    before = np.empty(widest, np.int64)
+    group = np.empty(widest, np.int64)
+    while part < len(starts) - 1:
+        start, end = starts[part], starts[part + 1]
+        if made + 2 * NEAREST * (end - start) > len(pairs):
+            break
+        size = 16
+        while size < 2 * (end - start):
+            size *= 2
+        mask = U(size - 1)
+        first_same[:size] = -1
+        last[:size] = -1
+        for k in range(start, end):
+            key, digest = keys[k], digests[k]
+            spot = (key ^ digest * GOLD) & mask
+            while first_same[spot] >= 0 and (
+                keys[first_same[spot]] != key or digests[first_same[spot]] != digest
+            ):
+                spot = (spot + U(1)) & mask
+            if first_same[spot] >= 0:
+                if copies:
+                    pairs[made] = U(texts[k]) << U(32) | U(texts[first_same[spot]])
+                    made += 1
+                continue
+            first_same[spot] = k
+            if copies:
+                continue
+            spot = key & mask
+            while last[spot] >= 0 and keys[last[spot]] != key:
+                spot = (spot + U(1)) & mask
+            before[k - start] = last[spot]
+            last[spot] = k
+        for place in range(0 if copies else size):
+            k = last[place]
+            if k < 0 or before[k - start] < 0:
+                continue
+            n = 0
+            while k >= 0:
+                group[n] = k
+                n += 1
+                k = before[k - start]
+            # The group stands in descending order: place n - 1 holds its first text.
+            for later in range(n - 1):
+                earlier = n - 1
+                while earlier > later:
+                    pairs[made] = U(texts[group[later]]) << U(32) | U(texts[group[earlier]])
+                    made += 1
+                    earlier -= 1
+                    if n - 1 - earlier == NEAREST and earlier > later + NEAREST:
+                        earlier = later + NEAREST
+        part += 1
+    return part, made
+
+
+def slices(low: int, high: int, texts: int, room: int) -> Iterator[Slice]:
+    """The keys from low to high in slices, of which each takes about `room` bytes.
+
+    texts: of the whole corpus; their keys are spread evenly over 64 bits.
+    """
+    needed = texts * BYTES_A_KEY * (high - low + 1) / 2**64
+    number = max(1, -(-int(needed) // room))
+    bounds = [low + (high - low + 1) * k // number for k in range(number + 1)]
+    yield from (Slice(start, end - 1) for start, end in itertools.pairwise(bounds))
+
+
+def join(
+    columns: Callable[[], Iterable[Column]],
+    keys: Slice,
+    copies: bool,
+    pairs: npt.NDArray[np.uint64],
+) -> Iterator[npt.NDArray[np.uint64]]:
+    """The pairs of texts that meet in a slice of keys, later << 32 | earlier, in any order.
+
+    columns: called twice, gives all keys in the order of the texts. copies: as in `pair`.
+    pairs: room for what is yielded; each yield overwrites the one before.
+    """
+    span = (keys.high - keys.low).bit_length()
+    shift = max(0, span - PARTS.bit_length() + 1)
+    numbers = np.zeros(((keys.high - keys.low) >> shift) + 1, np.int64)
+    for column in columns():
+        count(column.keys, *keys, shift, numbers)
+    starts = np.zeros(len(numbers) + 1, np.int64)
+    np.cumsum(numbers, out=starts[1:])
+    total, cursors = int(starts[-1]), starts[:-1].copy()
+    held = (np.empty(total, np.uint64), np.empty(total, np.uint64), np.empty(total, np.uint32))
+    for column in columns():
+        scatter(column.keys, column.digests, column.first, *keys, shift, cursors, *held)
+    if 2 * NEAREST * int(numbers.max()) > len(pairs):
+        pairs = np.empty(2 * NEAREST * int(numbers.max()), np.uint64)
+    part = 0
+    while part < len(numbers):
+        part, made = pair(*held, starts, part, copies, pairs)
+        if made:
+            yield pairs[:made]
