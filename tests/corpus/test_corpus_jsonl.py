@@ -54,7 +54,7 @@ def vouched(line: bytes) -> bool:
     """Whether the kernel reads a line by itself."""
     data = bytearray(line + b"\n" + bytes(jsonl.PADDING))
     names = [b"text", b"id", b"lang", b"source"]
-    [part] = jsonl.parts(np.frombuffer(data, np.uint8), 0, len(line) + 1, names, 4)
+    [part] = jsonl.Reader(names, 4).parts(np.frombuffer(data, np.uint8), 0, len(line) + 1)
     return not part.careful
 
 

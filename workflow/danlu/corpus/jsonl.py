@@ -92,7 +92,9 @@ def _line(data, i, names, places, columns, filled, ends, side):
     columns: text, id, language and source are written to them at `filled`; ends: where each
     then ends, at `filled` for one that is not told.
     """
-    ends[:] = filled
+    # Not `ends[:] = filled`: numba compiles the message of a mismatch too, which takes it 8 s.
+    for k in range(4):
+        ends[k] = filled[k]
     seen = 0
     if data[i] != 0x7B:
         return NOT_VOUCHED
@@ -186,7 +188,8 @@ def read_lines(data, start, size, names, places, columns, offsets, lines, carefu
     filled, ends = np.zeros(4, np.int64), np.zeros(4, np.int64)
     rows = len(lines)
     number, documents, others = 0, 0, 0
-    offsets[:, 0] = 0
+    for k in range(4):
+        offsets[k, 0] = 0
     i = start
     while i < size and documents < rows and others < rows:
         first = blanks(data, i)
@@ -228,37 +231,51 @@ class Part:
     careful: list[tuple[int, bytes]]
 
 
-def parts(
-    data: NDArray[np.uint8], start: int, size: int, names: Sequence[bytes], most: int
-) -> Iterator[Part]:
-    """The lines data[start:size], at most so many documents a part.
+class Reader:
+    """Reads lines of JSON, block by block, in memory that it keeps."""
 
-    data: whole lines; PADDING bytes behind `size`, of which the first is a line feed where the
-    last line lacks its own. names: of the columns text, id, language and source; names that are
-    not four different ones are in no line.
-    """
-    if len(set(names)) < len(names):
-        names = [NO_NAME] * len(names)
-    joined = np.frombuffer(bytearray(b"".join(names)) or bytearray(1), np.uint8)
-    places = np.cumsum([0, *map(len, names)])
-    held = [np.empty(size - start + PADDING, np.uint8) for _ in range(4)]
-    offsets, counts = np.empty((4, most + 1), np.int64), np.empty(3, np.int64)
-    numbers, careful = np.empty(most, np.int64), np.empty((most, 3), np.int64)
-    while start < size:
-        # The texts stay in the memory that they are written to; the other columns are small.
-        text = np.empty(size - start + PADDING, np.uint8)
-        start = read_lines(
-            data, start, size, joined, places, (text, *held[1:]), offsets, numbers, careful,
-            held[0], counts,
-        )  # fmt: skip
-        lines, documents, others = map(int, counts)
-        yield Part(
-            lines,
-            [_large(text, offsets[0, : documents + 1])]
-            + [_small(held[k], offsets[k, : documents + 1]) for k in (1, 2, 3)],
-            numbers[:documents].copy(),
-            [(line, data[a:b].tobytes()) for line, a, b in careful[:others].tolist()],
-        )
+    def __init__(self, names: Sequence[bytes], most: int):
+        """names: of the columns text, id, language and source; most: documents in a part.
+
+        Names that are not four different ones are in no line.
+        """
+        if len(set(names)) < len(names):
+            names = [NO_NAME] * len(names)
+        self._names = np.frombuffer(bytearray(b"".join(names)), np.uint8)
+        self._places = np.cumsum([0, *map(len, names)])
+        self._small = [np.empty(0, np.uint8) for _ in range(4)]
+        self._offsets, self._counts = np.empty((4, most + 1), np.int64), np.empty(3, np.int64)
+        self._numbers, self._careful = np.empty(most, np.int64), np.empty((most, 3), np.int64)
+
+    def parts(self, data: NDArray[np.uint8], start: int, size: int) -> Iterator[Part]:
+        """The lines data[start:size], which are whole.
+
+        data: PADDING bytes stand behind `size`, of which the first is a line feed where the
+        last line lacks its own.
+        """
+        room = size - start + PADDING
+        if len(self._small[0]) < room:
+            self._small = [np.empty(room, np.uint8) for _ in range(4)]
+        side, *columns = self._small
+        offsets = self._offsets
+        while start < size:
+            # The texts stay where they are written to; the memory is Arrow's, which reuses it.
+            text = np.frombuffer(pyarrow.allocate_buffer(size - start + PADDING), np.uint8)
+            start = read_lines(
+                data, start, size, self._names, self._places, (text, *columns), offsets,
+                self._numbers, self._careful, side, self._counts,
+            )  # fmt: skip
+            lines, documents, others = map(int, self._counts)
+            yield Part(
+                lines,
+                [_large(text, offsets[0, : documents + 1])]
+                + [
+                    _small(column, offsets[k, : documents + 1])
+                    for k, column in enumerate(columns, 1)
+                ],
+                self._numbers[:documents].copy(),
+                [(line, data[a:b].tobytes()) for line, a, b in self._careful[:others].tolist()],
+            )
 
 
 def _large(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> pyarrow.Array:

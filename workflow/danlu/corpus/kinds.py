@@ -11,9 +11,11 @@ from numba import njit, types
 from numpy.typing import NDArray
 
 from danlu.corpus import texts
-from danlu.corpus.wide import KERNEL
+from danlu.corpus.wide import HIGH, KERNEL, load64
 
 CODE_POINTS = 0x110000
+# What a look at a text finds.
+ASCII, WORDLESS, OTHER = 0, 1, 2
 
 _READ = types.Array(types.uint8, 1, "C", readonly=True)
 _PLACES = types.Array(types.int64, 1, "C", readonly=True)
@@ -21,9 +23,23 @@ _PLACES = types.Array(types.int64, 1, "C", readonly=True)
 
 @njit(types.void(_READ, _PLACES, types.uint8[::1], types.int64[:, ::1]), **KERNEL)
 def _count(data, offsets, table, counts):
+    # Neighbours are mostly of one kind: in four rows, an addition does not wait for the last.
+    kinds = counts.shape[1]
+    rows = np.zeros((4, kinds), np.int64)
     for text in range(len(offsets) - 1):
         i, end = offsets[text], offsets[text + 1]
+        rows[:] = 0
+        lane = 0
         while i < end:
+            while i + 8 <= end:
+                x = load64(data, i)
+                if x & HIGH:
+                    break
+                for k in range(8):
+                    rows[k & 3, table[(x >> np.uint64(8 * k)) & np.uint64(0x7F)]] += 1
+                i += 8
+            if i == end:
+                break
             c = np.int64(data[i])
             if c < 0x80:
                 point, i = c, i + 1
@@ -36,7 +52,35 @@ def _count(data, offsets, table, counts):
                 point = (c & 7) << 18 | (data[i + 1] & 63) << 12
                 point |= (data[i + 2] & 63) << 6 | data[i + 3] & 63
                 i += 4
-            counts[text, table[point]] += 1
+            rows[lane, table[point]] += 1
+            lane = (lane + 1) & 3
+        for k in range(kinds):
+            counts[text, k] = rows[0, k] + rows[1, k] + rows[2, k] + rows[3, k]
+
+
+@njit(types.void(_READ, _PLACES, types.uint8[::1]), **KERNEL)
+def _look(data, offsets, found):
+    for text in range(len(offsets) - 1):
+        i, end = offsets[text], offsets[text + 1]
+        while i + 8 <= end and load64(data, i) & HIGH == 0:
+            i += 8
+        while i < end and data[i] < 0x80:
+            i += 1
+        if i < end:
+            found[text] = OTHER
+            continue
+        found[text] = WORDLESS
+        for k in range(offsets[text], end):
+            if 97 <= data[k] | 32 <= 122:
+                found[text] = ASCII
+                break
+
+
+def look(batch: pyarrow.LargeStringArray) -> NDArray[np.uint8]:
+    """For each text: ASCII with a letter, WORDLESS, which is ASCII without one, or OTHER."""
+    found = np.empty(len(batch), np.uint8)
+    _look(*texts.buffers(batch), found)
+    return found
 
 
 @functools.cache

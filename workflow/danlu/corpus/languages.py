@@ -8,9 +8,8 @@ import re
 import numpy as np
 import pyarrow
 from numpy.typing import NDArray
-from pyarrow import compute
 
-from danlu.corpus.kinds import Kinds, matched
+from danlu.corpus.kinds import OTHER, WORDLESS, Kinds, look, matched
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff〇"
 _KANA = "\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f"
@@ -49,12 +48,9 @@ def kinds() -> Kinds:
 
 def detect_all(texts: pyarrow.LargeStringArray) -> pyarrow.StringArray:
     """What `detect` says of each text."""
-    ascii_only = compute.string_is_ascii(texts).to_numpy(zero_copy_only=False)
-    wordless = ascii_only & ~compute.match_substring_regex(texts, "[A-Za-z]").to_numpy(
-        zero_copy_only=False
-    )
-    found = np.where(wordless, 3, 0)
-    others = np.flatnonzero(~ascii_only)
+    looks = look(texts)
+    found = np.where(looks == WORDLESS, 3, 0)
+    others = np.flatnonzero(looks == OTHER)
     if len(others):
         found[others] = _decided(kinds().count(texts.take(pyarrow.array(others))))
     return pyarrow.array(("en", "zh", "ja", "und")).take(pyarrow.array(found))

@@ -141,7 +141,7 @@ class _Lines:
     def __init__(self, name: str, path: Path, settings: Corpus, start: int, end: int | None):
         self.name, self.path, self.settings = name, path, settings
         self.start, self.end = start, end
-        self.columns = [column.encode() for column in careful.columns(settings)]
+        self.reader = jsonl.Reader([c.encode() for c in careful.columns(settings)], LINES)
         self.passed = 0
 
     def __iter__(self) -> Iterator[Batch]:
@@ -149,7 +149,7 @@ class _Lines:
             if block.too_long:
                 self.passed += 1
                 yield Batch(_rows([]), [Rejected(self.name, self.number(-1), blocks.TOO_LONG)])
-            for part in jsonl.parts(block.data, block.start, block.size, self.columns, LINES):
+            for part in self.reader.parts(block.data, block.start, block.size):
                 yield self._batch(part)
                 self.passed += part.lines
 
