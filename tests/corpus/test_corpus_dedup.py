@@ -12,9 +12,24 @@ from datasketch import MinHash, MinHashLSH
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from danlu.config import Dedup
 from danlu.corpus.dedup import Duplicate, duplicates, jaccard, shingles
 
 SYLLABLES = ["ba", "ke", "lo", "mi", "nu", "ra", "se", "ti", "vo", "zu"]
+
+
+SMALL = Dedup(
+    near=True,
+    method="minhash",
+    clusters="greedy",
+    threshold=0.7,
+    word_ngram=2,
+    character_ngram=2,
+    bands=4,
+    rows=2,
+    memory_mib=64,
+    warn_source_share=0.5,
+)
 
 
 def planted(chinese: bool) -> list[str]:
@@ -129,6 +144,38 @@ def test_chinese_is_compared_by_characters(told):
     assert 0.7 <= found[1].jaccard < 1
 
 
+def test_case_is_folded_beyond_ascii(told):
+    one = "L'ÉTÉ À ÉVREUX ΟΔΟΣ ΩΡΑ ЛЕТО В МОСКВЕ İstanbul STRAẞE 300 \u212a"
+    other = "l'été à évreux οδος ωρα лето в москве İSTANBUL straße 300 k"
+    assert dropped([one, other], told().dedup) == {1: Duplicate(0, 1.0, False)}
+
+
+def test_connected_components_take_the_whole_chain_but_for_the_first(told):
+    words = [f"w{n}" for n in range(60)]
+    windows = [" ".join(words[n : n + 40]) for n in (0, 4, 8, 12)]
+    found = dropped(windows, told(clusters="components").dedup)
+    assert {i: d.kept for i, d in found.items()} == {1: 0, 2: 0, 3: 0}
+    # What is told is the similarity to the one that stayed, not to the next of the chain.
+    assert [d.jaccard for d in found.values()] == [32 / 40, 28 / 44, 24 / 48]
+
+
+@pytest.mark.parametrize("chinese", [False, True])
+def test_simhash_drops_only_what_minhash_drops_too_and_misses_some(told, chinese):
+    texts = planted(chinese)
+    found, expected = dropped(texts, told(method="simhash").dedup), dropped(texts, told().dedup)
+    assert found.keys() < expected.keys()
+    assert found
+    assert all(copy.jaccard >= 0.7 and not copy.exact for copy in found.values())
+
+
+def test_in_a_large_group_each_is_compared_with_the_first_and_the_nearest(told):
+    words = "one and the same page of which only the number of the visit is another each time"
+    texts = [f"{words} {words} {words} visit {n}" for n in range(200)]
+    found = dropped(texts, told().dedup)
+    assert set(found) == set(range(1, 200))
+    assert {copy.kept for copy in found.values()} == {0}
+
+
 def test_without_near_dedup_only_exact_copies_go(told):
     texts = [*planted(False)[:40], planted(False)[0]]
     assert set(dropped(texts, told(near=False).dedup)) == {40}
@@ -165,10 +212,7 @@ def test_decisions_depend_neither_on_threads_nor_on_the_hash_seed(told):
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.text("ab，法。 ", max_size=8), max_size=12))
 def test_whatever_the_texts_a_copy_points_back_to_one_that_stayed(texts):
-    from danlu.config import Dedup
-
-    section = Dedup(near=True, threshold=0.7, word_ngram=2, character_ngram=2, bands=4, rows=2)
-    decisions = list(duplicates(texts, section, 0))
+    decisions = list(duplicates(texts, SMALL, 0))
     assert len(decisions) == len(texts)
     for index, decision in enumerate(decisions):
         if decision is not None:

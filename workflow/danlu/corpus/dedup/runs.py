@@ -58,7 +58,7 @@ class Runs:
 
 
 def merged(paths: Sequence[Path], room: int) -> Iterator[Numbers]:
-    """The numbers of files that are each in ascending order, merged, each once.
+    """The numbers of files, of which each is in ascending order without repetition, merged.
 
     A file is numbers of 64 bits, little-endian. room: bytes that the numbers in memory may take.
     """
