@@ -82,7 +82,7 @@ rule cluster:
     params:
         settings=told("corpus"),
         shards=subpath(output.dups, parent=True),
-        part=part("of", "ranges"),
+        part=part("of"),
         code=CODE["corpus"],
     message:
         "Decide which documents of the corpus {wildcards.key} are copies"

@@ -53,8 +53,8 @@ STEPS = {
     ),
     "cluster": Step(
         "decide which documents are copies",
-        "settings shards of ranges",
-        lambda told, settings: stage.cluster(settings, told.ranges, _folder(told)),
+        "settings shards of",
+        lambda told, settings: stage.cluster(settings, _folder(told)),
     ),
     "filter": Step(
         "drop the copies of a shard and what fails a rule; split the rest",

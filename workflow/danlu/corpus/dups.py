@@ -7,7 +7,7 @@ jaccard                 the exact similarity of their shingle sets; 1 where `exa
 exact                   the same text but for blanks
 lang                    of the dropped document
 
-Sorted by `dropped`, each at most once.
+Sorted by `dropped`, each at most once. danlu.corpus.dedup writes it.
 """
 
 from __future__ import annotations
@@ -20,20 +20,6 @@ import pyarrow
 from pyarrow import parquet
 
 from danlu.errors import DanluError
-
-SCHEMA = pyarrow.schema(
-    {
-        "dropped": pyarrow.int64(),
-        "kept": pyarrow.int64(),
-        "dropped_id": pyarrow.string(),
-        "kept_id": pyarrow.string(),
-        "dropped_source": pyarrow.string(),
-        "kept_source": pyarrow.string(),
-        "jaccard": pyarrow.float64(),
-        "exact": pyarrow.bool_(),
-        "lang": pyarrow.string(),
-    }
-)
 
 
 class Copy(NamedTuple):

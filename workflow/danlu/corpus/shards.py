@@ -62,9 +62,9 @@ class Folder:
     documents-00000.arrow     the documents of shard 0, cleaned (danlu.corpus.store)
     rejected-00000.jsonl      the lines of the shard that are no documents
     read-00000.json           how many were read (danlu.corpus.tally.Read)
-    signatures-00000*         their signatures (danlu.corpus.dedup)
-    bucket-00000*             candidates of a range of the bands (danlu.corpus.dedup)
-    dups.parquet              each dropped copy and the document that stayed
+    signatures-00000/         their signatures (danlu.corpus.dedup)
+    bucket-00000/             candidates of a range of the bands (danlu.corpus.dedup)
+    dups.parquet              each dropped copy and the document that stayed (danlu.corpus.dups)
     train-00000.jsonl, heldout-00000.jsonl     what stays of the shard, by side of the split
     filtered-00000.json       what became of its documents (danlu.corpus.tally.Sifted)
     """
@@ -80,6 +80,12 @@ class Folder:
 
     def read(self, shard: int) -> Path:
         return self.path / f"read-{shard:05d}.json"
+
+    def signatures(self, shard: int) -> Path:
+        return self.path / f"signatures-{shard:05d}"
+
+    def bucket(self, number: int) -> Path:
+        return self.path / f"bucket-{number:05d}"
 
     def side(self, side: str, shard: int) -> Path:
         """side: "train" or "heldout"."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from danlu import publish
+from danlu.corpus import kernels
 from danlu.corpus.settings import Settings
 from danlu.corpus.shards import Folder, all_read, cut, starts
 
@@ -24,15 +25,18 @@ def signature(data: Path, settings: Settings, shard: int, folder: Folder) -> Non
 
     Raises DanluError where a file cannot be read.
     """
-    from danlu.corpus import reading, sources
+    with kernels.compiled_once():
+        from danlu.corpus import dedup, reading, sources
 
     pieces = cut(sources.text_files(data), folder.of)[shard]
     reading.read_shard(pieces, settings, shard, folder)
-    (folder.path / f"signatures-{shard:05d}").mkdir(exist_ok=True)
+    dedup.write_signatures(
+        folder.documents(shard), folder.signatures(shard), settings.dedup, settings.seed
+    )
 
 
 def bucket(settings: Settings, number: int, ranges: int, folder: Folder, out: Path) -> None:
-    """Find the candidates of one of the ranges of bands.
+    """Find the documents that share a band of one of the ranges.
 
     out: the folder that the corpus will be; the lines that are no documents stay beside it
     where there are too many of them. Raises DanluError then.
@@ -41,41 +45,20 @@ def bucket(settings: Settings, number: int, ranges: int, folder: Folder, out: Pa
 
     parts = (folder.rejected(shard) for shard in range(folder.of))
     rejected.check(all_read(folder), settings.max_rejected_share, parts, rejected.kept_beside(out))
-    (folder.path / f"bucket-{number:05d}").mkdir(exist_ok=True)
+    with kernels.compiled_once():
+        from danlu.corpus import dedup
+
+    dedup.find_candidates(
+        folder.path, folder.of, number, ranges, settings.dedup, folder.bucket(number)
+    )
 
 
-def cluster(settings: Settings, ranges: int, folder: Folder) -> None:
+def cluster(settings: Settings, folder: Folder) -> None:
     """Decide which documents are copies, and of which document each is one."""
-    import pyarrow
-    from pyarrow import parquet
+    with kernels.compiled_once():
+        from danlu.corpus import dedup
 
-    from danlu.corpus import dups, store
-    from danlu.corpus.dedup import duplicates
-
-    rows = [
-        document
-        for shard in range(folder.of)
-        for batch in store.Documents(folder.documents(shard)).batches()
-        for document in batch.to_pylist()
-    ]
-    found = duplicates([row["text"] for row in rows], settings.dedup, settings.seed)
-    table = [
-        {
-            "dropped": number,
-            "kept": copy.kept,
-            "dropped_id": rows[number]["id"],
-            "kept_id": rows[copy.kept]["id"],
-            "dropped_source": rows[number]["source"],
-            "kept_source": rows[copy.kept]["source"],
-            "jaccard": copy.jaccard,
-            "exact": copy.exact,
-            "lang": rows[number]["lang"],
-        }
-        for number, copy in enumerate(found)
-        if copy is not None
-    ]
-    with publish.file(folder.dups) as aside:
-        parquet.write_table(pyarrow.Table.from_pylist(table, dups.SCHEMA), aside)
+    dedup.cluster(folder.path, folder.of, settings.dedup, folder.dups)
 
 
 def sift(settings: Settings, shard: int, folder: Folder) -> None:
@@ -107,7 +90,7 @@ def build(data: Path, settings: Settings, out: Path, shards: int = 1, ranges: in
             signature(data, settings, shard, folder)
         for number in range(ranges):
             bucket(settings, number, ranges, folder, out)
-        cluster(settings, ranges, folder)
+        cluster(settings, folder)
         for shard in range(shards):
             sift(settings, shard, folder)
         gather(settings, folder, out)

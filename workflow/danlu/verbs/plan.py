@@ -155,7 +155,7 @@ def _corpus_steps(
     return {
         ("signature", "--data", selection.data, *told, *shard): number,
         ("bucket", *told, "--range", 0, "--ranges", ranges, *of, "--corpus", corpus): ranges,
-        ("cluster", *told, *of, "--ranges", ranges): 1,
+        ("cluster", *told, *of): 1,
         ("filter", *told, *shard): number,
         ("gather", *told, *of, "--out", corpus): 1,
     }
