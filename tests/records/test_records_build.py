@@ -13,14 +13,14 @@ from danlu.records.build import build
 
 
 def rows(folder):
-    """input_ids, labels and loss_mask of all rows as MindSpore reads them, in order."""
+    """input_ids, labels and loss_mask of all rows as training reads them, in order."""
     from mindspore.dataset import MindDataset
 
     files = sorted(str(path) for path in folder.glob("*.mindrecord"))
-    columns = ["input_ids", "labels", "loss_mask"]
-    dataset = MindDataset(files, columns_list=columns, shuffle=False)
+    form = manifest.read(folder).form()
+    dataset = MindDataset(files, columns_list=["tokens"], shuffle=False)
     return [
-        tuple(row[name].astype(int).tolist() for name in columns)
+        tuple(column.astype(int).tolist() for column in form.make(row["tokens"])[:3])
         for row in dataset.create_dict_iterator(num_epochs=1, output_numpy=True)
     ]
 
@@ -46,9 +46,12 @@ def test_the_train_split_is_joined_packed_and_vouched_for(corpus, tokenizer, set
         "vocab_size": 16,
         "packing": "concat",
         "begin_of_document": False,
+        "mask_end_of_document": False,
+        "position_ids": "row",
+        "attention": "row",
         "documents": {"en": 3, "zh": 1},
         "document_tokens": {"en": 20, "zh": 3},
-        "columns": ["input_ids", "labels", "loss_mask", "position_ids"],
+        "columns": ["tokens"],
     }
     assert told["ids"] == json.loads((tokenizer / "ids.json").read_text())
     assert [(part["file"], part["rows"]) for part in told["parts"]] == [
@@ -86,6 +89,27 @@ def test_a_run_over_a_finished_folder_replaces_all_of_it(corpus, tokenizer, sett
         "part-00000.mindrecord",
         "part-00000.mindrecord.db",
     ]
+
+
+def test_the_end_of_a_document_carries_no_loss_where_that_is_asked_for(
+    corpus, tokenizer, settings, tmp_path
+):
+    made = build(corpus, tokenizer, settings(mask_end_of_document=True), tmp_path / "out")
+    assert [(inputs, mask) for inputs, _, mask in rows(tmp_path / "out")] == [
+        ([3, 4, 5, 3, 2, 6, 7, 2], [1, 1, 1, 1, 0, 1, 1, 0]),
+        ([5, 2, 3, 4, 3, 4, 3, 4], [1, 0, 1, 1, 1, 1, 1, 1]),
+        ([3, 4, 3, 4, 3, 4, 2, 0], [1, 1, 1, 1, 1, 1, 0, 0]),
+    ]
+    assert made.tokens == 22 - 3
+    assert made.padding_share == 1 - 22 / 24
+
+
+def test_the_encoder_and_why_it_was_taken_are_said(corpus, tokenizer, settings, tmp_path):
+    said = []
+    build(corpus, tokenizer, settings(), tmp_path / "out", said.append)
+    (line,) = said
+    assert line.startswith("encoder: ")
+    assert "not danlu: its model is WordLevel, not BPE" in line
 
 
 def test_held_out_text_is_in_no_record(corpus, tokenizer, settings, tmp_path):

@@ -32,7 +32,8 @@ def build(corpus: Path, settings: Settings, out: Path) -> ids.Ids:
         else:
             train = bpe.train if settings.kind == "bpe" else characters.train
             names = special.tokens(settings)
-            read = documents.shown(documents.read(corpus / "train.jsonl"), "tokenizer")
+            read = documents.read(corpus / "train.jsonl")
+            read = documents.shown(read, "tokenizer", lambda document: 1)
             texts = (document.text for document in read)
             trained = train(texts, settings.vocab_size, settings.min_frequency, names)
             trained.save(str(path), pretty=True)

@@ -1,0 +1,483 @@
+"""Byte-pair encoding of whole batches, compiled by numba.
+
+The tokens are found by backtracking over longest matches. BPE has exactly one result, and it
+is the one sequence in which every two neighbours are what BPE itself makes of their joined
+bytes; so the longest token that may stand next to the last one is taken, and where none can, the
+last one gives way to a shorter one. (H. van Antwerpen and A. Neubeck, "So many tokens, so
+little time", GitHub 2024; crate `bpe`, github/rust-gems.) It needs no queue of merges, and
+no cache that grows with the text.
+
+Tables (made by danlu.records.bpe), T tokens in the order in which they are merged, the 256 bytes
+first, N nodes of a trie of their bytes:
+
+    trie      int32 [N, 3]: where the children begin, the parent, the token that ends here or -1
+    tokens    int32 [T, 4]: left and right half (a byte: itself), bytes, the longest token that
+              is a beginning of it or -1
+    ids       int32 [T]: the id of each in tokenizer.json
+    pairs     uint64 [P], ranks int32 [P]: hash table of (left, right) -> token, P a power of two
+    classes   uint8 [0x110000]: LETTER, NUMBER, SPACE, UNUSUAL of each code point
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, types
+
+LETTER, NUMBER, SPACE, UNUSUAL = 1, 2, 4, 8
+"""Classes of a code point; UNUSUAL: Unicode normalisation may change it, or it is unassigned."""
+
+EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
+WORD = 16
+"""Bytes of the longest word that is remembered with its tokens, of which it has 4 at most."""
+
+_NO_LIMIT = np.int64(1 << 40)
+_LETTER_OR_NUMBER_OR_SPACE = LETTER | NUMBER | SPACE
+
+
+def _given(dtype: types.Type, dimensions: int) -> types.Array:
+    """An array that a kernel only reads."""
+    return types.Array(dtype, dimensions, "C", readonly=True)
+
+
+_U8, _I32, _I64, _U64 = types.uint8, types.int32, types.int64, types.uint64
+_OPTIONS = {"cache": True, "nogil": True, "boundscheck": False}
+_INLINE = {"boundscheck": False}  # LLVM puts them where they are called
+
+
+@njit(**_INLINE)
+def _slot(key, mask):
+    """Where a key's search begins in a table of mask + 1 places (Fibonacci hashing)."""
+    mixed = (key ^ (key >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
+    return np.int64((mixed >> np.uint64(32)) & mask)
+
+
+@njit(**_INLINE)
+def _pair(left, right):
+    return (np.uint64(left) << np.uint64(32)) | np.uint64(right)
+
+
+@njit(**_INLINE)
+def _merged(pairs, ranks, left, right):
+    """The token that two neighbours merge into, or -1."""
+    mask = np.uint64(len(pairs) - 1)
+    key = _pair(left, right)
+    place = _slot(key, mask)
+    while pairs[place] != key:
+        if pairs[place] == EMPTY:
+            return np.int64(-1)
+        place = (place + 1) & np.int64(mask)
+    return np.int64(ranks[place])
+
+
+@njit(types.void(_given(_I32, 2), types.Array(_U64, 1, "C"), types.Array(_I32, 1, "C")), **_OPTIONS)
+def fill_pairs(tokens, pairs, ranks):
+    """Fill the hash table of pairs; all places of `pairs` are EMPTY before."""
+    mask = np.uint64(len(pairs) - 1)
+    for token in range(256, len(tokens)):
+        key = _pair(tokens[token, 0], tokens[token, 1])
+        place = _slot(key, mask)
+        while pairs[place] != EMPTY:
+            place = (place + 1) & np.int64(mask)
+        pairs[place] = key
+        ranks[place] = token
+
+
+@njit(
+    types.void(
+        _given(_U8, 1), _given(_I64, 1), _given(_U64, 1), _given(_I32, 1), types.Array(_U8, 1, "C")
+    ),
+    **_OPTIONS,
+)
+def reachable(text, ends, pairs, ranks, found):
+    """found [T]: 1 where BPE, merge by merge, makes the token of its own bytes.
+
+    text, ends: the bytes of all tokens, and where each ends.
+    """
+    symbols = np.zeros(len(text) + 1, np.int64)
+    start = np.int64(0)
+    for token in range(len(ends)):
+        count = ends[token] - start
+        for n in range(count):
+            symbols[n] = text[start + n]
+        while count > 1:
+            best, at = _NO_LIMIT, -1
+            for n in range(count - 1):
+                merged = _merged(pairs, ranks, symbols[n], symbols[n + 1])
+                if 0 <= merged < best:
+                    best, at = merged, n
+            if at < 0:
+                break
+            symbols[at] = best
+            for n in range(at + 1, count - 1):
+                symbols[n] = symbols[n + 1]
+            count -= 1
+        found[token] = count == 1 and symbols[0] == token
+        start = ends[token]
+
+
+@njit(
+    types.int64(
+        _given(_U8, 1),
+        _given(_I64, 1),
+        _given(_I32, 1),
+        types.Array(_I32, 2, "C"),
+        types.Array(_I32, 2, "C"),
+    ),
+    **_OPTIONS,
+)
+def build_trie(text, ends, order, tokens, trie):
+    """Fill `trie`, and of `tokens` the longest token that is a beginning of each.
+
+    text, ends: as for `reachable`. order: the tokens to put in, sorted by their bytes.
+    A double array (Aoe 1989, An Efficient Digital Search Algorithm): the child of node n for
+    byte b stands at trie[n, 0] + b, and names n as its parent. All of trie is -1 before.
+    Returns the nodes' extent, or -1 where `trie` is too small.
+    """
+    # Nodes of the level in work: the slice of `order` that shares their first bytes.
+    first = np.zeros(len(order) + 1, np.int64)
+    last = np.zeros(len(order) + 1, np.int64)
+    places = np.zeros(len(order) + 1, np.int64)
+    longest = np.full(len(order) + 1, -1, np.int64)
+    count, depth, free, extent = 1, 0, 1, 1
+    last[0] = len(order)
+    trie[0, 1] = -2
+    children = np.zeros(257, np.int64)
+    while count:
+        below = 0
+        new_first = np.zeros(len(order) + 1, np.int64)
+        new_last = np.zeros(len(order) + 1, np.int64)
+        new_places = np.zeros(len(order) + 1, np.int64)
+        new_longest = np.full(len(order) + 1, -1, np.int64)
+        for node in range(count):
+            a, b, place = first[node], last[node], places[node]
+            best = longest[node]
+            while a < b:
+                token = order[a]
+                start = ends[token - 1] if token else 0
+                if ends[token] - start > depth:
+                    break
+                trie[place, 2] = token  # its bytes end here
+                tokens[token, 3] = best
+                best = token
+                a += 1
+            kinds, at = 0, a
+            while at < b:
+                token = order[at]
+                byte = text[(ends[token - 1] if token else 0) + depth]
+                children[kinds] = byte
+                new_first[below + kinds] = at
+                while at < b:
+                    token = order[at]
+                    if text[(ends[token - 1] if token else 0) + depth] != byte:
+                        break
+                    at += 1
+                new_last[below + kinds] = at
+                new_longest[below + kinds] = best
+                kinds += 1
+            if not kinds:
+                trie[place, 0] = 0  # its children would name it as their parent: none does
+                continue
+            base = max(free - children[0], 0)
+            fits = False
+            while not fits:
+                if base + 256 >= len(trie):
+                    return -1
+                fits = True
+                for n in range(kinds):
+                    if trie[base + children[n], 1] != -1:
+                        fits = False
+                        base += 1
+                        break
+            trie[place, 0] = base
+            for n in range(kinds):
+                trie[base + children[n], 1] = place
+                new_places[below + n] = base + children[n]
+                extent = max(extent, base + children[n] + 1)
+            while trie[free, 1] != -1:
+                free += 1
+            below += kinds
+        first, last, places, longest = new_first, new_last, new_places, new_longest
+        count = below
+        depth += 1
+    return extent
+
+
+@njit(**_INLINE)
+def _longest(trie, text, start, end):
+    """The longest token at `start`."""
+    node, best, at = np.int64(0), np.int64(-1), start
+    while at < end:
+        child = np.int64(trie[node, 0]) + text[at]
+        if trie[child, 1] != node:
+            break
+        node = child
+        at += 1
+        if trie[node, 2] >= 0:
+            best = np.int64(trie[node, 2])
+    return best
+
+
+@njit(types.boolean(_given(_I32, 2), _given(_U64, 1), _given(_I32, 1), _I64, _I64), **_OPTIONS)
+def neighbours(tokens, pairs, ranks, left, right):
+    """Whether BPE, given the bytes of both, ends with these two tokens.
+
+    Undoes merges at the seam from the last one on: a pair across it that would have been
+    merged before what is undone says no.
+    """
+    limit = _NO_LIMIT
+    while True:
+        merged = _merged(pairs, ranks, left, right)
+        if 0 <= merged < limit:
+            return False
+        if left > right:
+            limit = left
+            left = np.int64(tokens[left, 1])
+            if left == limit:
+                limit = right + 1
+                right = np.int64(tokens[right, 0])
+                if right + 1 == limit:
+                    return True
+        else:
+            limit = right + 1
+            right = np.int64(tokens[right, 0])
+            if right + 1 == limit:
+                limit = left
+                left = np.int64(tokens[left, 1])
+                if left == limit:
+                    return True
+
+
+@njit(**_INLINE)
+def _code_point(text, at):
+    """The code point at a place of valid UTF-8, and its bytes."""
+    c = np.int64(text[at])
+    if c < 0x80:
+        return c, 1
+    if c < 0xE0:
+        return ((c & 31) << 6) | (np.int64(text[at + 1]) & 63), 2
+    if c < 0xF0:
+        c = ((c & 15) << 12) | ((np.int64(text[at + 1]) & 63) << 6)
+        return c | (np.int64(text[at + 2]) & 63), 3
+    c = ((c & 7) << 18) | ((np.int64(text[at + 1]) & 63) << 12)
+    return c | ((np.int64(text[at + 2]) & 63) << 6) | (np.int64(text[at + 3]) & 63), 4
+
+
+@njit(**_INLINE)
+def _run(text, at, end, classes, wanted):
+    """Where a run of code points of the wanted classes ends."""
+    while at < end:
+        c, width = _code_point(text, at)
+        if not classes[c] & wanted:
+            break
+        at += width
+    return at
+
+
+@njit(**_INLINE)
+def _contraction(text, at, end):
+    """Bytes of 's 't 'm 'd 're 've 'll in either case at an apostrophe, or 0.
+
+    The long s is an s to a pattern that ignores case.
+    """
+    if at + 1 < end:
+        c = text[at + 1] | 32
+        if text[at + 1] == 0xC5 and at + 2 < end and text[at + 2] == 0xBF:
+            return 3
+        if text[at + 1] < 0x80:
+            if c == 115 or c == 116 or c == 109 or c == 100:
+                return 2
+            if at + 2 < end and text[at + 2] < 0x80:
+                d = text[at + 2] | 32
+                if d == 101 and (c == 114 or c == 118):
+                    return 3
+                if c == 108 and d == 108:
+                    return 3
+    return 0
+
+
+@njit(**_INLINE)
+def _word_end(text, at, end, classes):
+    """Where the word that begins at `at` ends, by the pattern of danlu.tokenizer.bpe.PATTERN.
+
+    Its alternatives in their order: contraction; letters with at most one sign before them;
+    one number; signs with a blank before and line ends behind; blanks up to a line end; blanks
+    but for the last before a word; blanks.
+    """
+    c, width = _code_point(text, at)
+    kind = classes[c]
+    if c == 39:
+        contraction = _contraction(text, at, end)
+        if contraction:
+            return at + contraction
+    after = at + width
+    if kind & LETTER:
+        return _run(text, after, end, classes, LETTER)
+    if kind & NUMBER:
+        return after
+    if after < end and c != 10 and c != 13:
+        d, width = _code_point(text, after)
+        if classes[d] & LETTER:
+            return _run(text, after + width, end, classes, LETTER)
+    signs = at + 1 if c == 32 else at
+    if signs < end:
+        d, width = _code_point(text, signs)
+        if not classes[d] & _LETTER_OR_NUMBER_OR_SPACE:
+            signs += width
+            while signs < end:
+                d, width = _code_point(text, signs)
+                if classes[d] & _LETTER_OR_NUMBER_OR_SPACE:
+                    break
+                signs += width
+            while signs < end and (text[signs] == 10 or text[signs] == 13):
+                signs += 1
+            return signs
+    blank, line_end, last = at, np.int64(-1), at
+    while blank < end:
+        d, width = _code_point(text, blank)
+        if not classes[d] & SPACE:
+            break
+        last = blank
+        blank += width
+        if d == 10 or d == 13:
+            line_end = blank
+    if line_end >= 0:
+        return line_end
+    if blank < end and last > at:
+        return last
+    return blank
+
+
+@njit(
+    types.void(_given(_U8, 1), _given(_I64, 1), _given(_U8, 1), types.Array(_U8, 1, "C")),
+    **_OPTIONS,
+)
+def find_unusual(text, offsets, classes, found):
+    """found [documents]: 1 where a document holds a code point that is UNUSUAL."""
+    for document in range(len(offsets) - 1):
+        at, end = offsets[document], offsets[document + 1]
+        while at < end:
+            if text[at] < 0x80:
+                at += 1
+                continue
+            c, width = _code_point(text, at)
+            if classes[c] & UNUSUAL:
+                found[document] = 1
+                break
+            at += width
+
+
+@njit(
+    types.int64(
+        _given(_U8, 1),
+        _given(_I64, 1),
+        _given(_U8, 1),
+        _given(_I32, 2),
+        _given(_I32, 2),
+        _given(_I32, 1),
+        _given(_U64, 1),
+        _given(_I32, 1),
+        types.Array(_U64, 1, "C"),
+        types.Array(_U64, 2, "C"),
+        types.Array(_I32, 2, "C"),
+        types.Array(_I32, 1, "C"),
+        types.Array(_U8, 1, "C"),
+        types.Array(_I32, 1, "C"),
+        types.Array(_I64, 1, "C"),
+    ),
+    **_OPTIONS,
+)
+def encode(
+    text,
+    offsets,
+    classes,
+    trie,
+    tokens,
+    ids,
+    pairs,
+    ranks,
+    seams,
+    words,
+    word_ids,
+    stack,
+    dead,
+    out,
+    out_offsets,
+):
+    """Token ids of documents.
+
+    text, offsets: valid UTF-8, document n is text[offsets[n] : offsets[n + 1]].
+    out: as many places as the text has bytes; out_offsets [documents + 1].
+    Remembered from call to call, none of which changes a result: seams uint64 [a power of
+    two], answers of `neighbours`, EMPTY at first; words uint64 [a power of two, 3] and word_ids
+    int32 [the same, 4], short words (their bytes; bytes and tokens, counted) and their ids.
+    stack, dead: as long as the longest word, dead all 0, and 0 again afterwards.
+    Returns the number of ids.
+    """
+    seam_mask, word_mask = np.uint64(len(seams) - 1), np.uint64(len(words) - 1)
+    count = np.int64(0)
+    out_offsets[0] = 0
+    for document in range(len(offsets) - 1):
+        start, end = offsets[document], offsets[document + 1]
+        while start < end:
+            stop = _word_end(text, start, end, classes)
+            length = stop - start
+            low, high, place = np.uint64(0), np.uint64(0), np.int64(0)
+            if length <= WORD:
+                for n in range(min(length, 8)):
+                    low |= np.uint64(text[start + n]) << np.uint64(8 * n)
+                for n in range(8, length):
+                    high |= np.uint64(text[start + n]) << np.uint64(8 * (n - 8))
+                place = _slot(low ^ (high * np.uint64(0xD6E8FEB86659FD93)), word_mask)
+                if (
+                    words[place, 0] == low
+                    and words[place, 1] == high
+                    and words[place, 2] >> np.uint64(8) == np.uint64(length)
+                ):
+                    known = np.int64(words[place, 2] & np.uint64(255))
+                    for n in range(known):
+                        out[count + n] = word_ids[place, n]
+                    count += known
+                    start = stop
+                    continue
+            depth, at, backtracked = 0, start, False
+            token = _longest(trie, text, at, stop)
+            while at < stop:
+                last = np.int64(stack[depth - 1]) if depth else np.int64(-1)
+                after = at + tokens[token, 2]
+                fits = dead[after - start] == 0
+                if fits and last >= 0:
+                    key = _pair(last, token << 1)
+                    seam = _slot(key, seam_mask)
+                    if seams[seam] & ~np.uint64(1) == key:
+                        fits = seams[seam] & np.uint64(1) != 0
+                    else:
+                        fits = neighbours(tokens, pairs, ranks, last, token)
+                        seams[seam] = key | np.uint64(fits)
+                if fits:
+                    stack[depth] = token
+                    depth += 1
+                    at = after
+                    if at < stop:
+                        token = _longest(trie, text, at, stop)
+                elif tokens[token, 3] >= 0:
+                    token = np.int64(tokens[token, 3])
+                else:
+                    dead[at - start] = 1
+                    backtracked = True
+                    depth -= 1
+                    token = last
+                    at -= tokens[last, 2]
+            for n in range(depth):
+                out[count + n] = ids[stack[n]]
+            if backtracked:
+                for n in range(length + 1):
+                    dead[n] = 0
+            if length <= WORD and depth <= 4:
+                words[place, 0], words[place, 1] = low, high
+                words[place, 2] = (np.uint64(length) << np.uint64(8)) | np.uint64(depth)
+                for n in range(depth):
+                    word_ids[place, n] = out[count + n]
+            count += depth
+            start = stop
+        out_offsets[document + 1] = count
+    return count
