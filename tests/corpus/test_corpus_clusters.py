@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pyarrow
 from pyarrow import parquet
 
 from danlu.corpus import clusters
 from danlu.corpus.clusters import Pair
 from danlu.corpus.dedup.cluster import SCHEMA
-import itertools
 
 
 def write(path, rows: list[tuple[int, int, float]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import pytest
@@ -11,7 +12,6 @@ from hypothesis import strategies as st
 from danlu.corpus import readers, shards
 from danlu.corpus.shards import Piece, cut
 from danlu.errors import DanluError
-import itertools
 
 
 def written(folder, sizes: dict[str, int]) -> dict:
