@@ -61,7 +61,96 @@ class Dedup(Section):
     )
 
 
+class GopherQuality(Section):
+    min_words: Annotated[int, Field(ge=0)] = Field(description="Fewer words: dropped.")
+    max_words: Count = Field(description="More words: dropped.")
+    min_word_length: Annotated[float, Field(ge=0)] = Field(description="Least mean length.")
+    max_word_length: Annotated[float, Field(gt=0)] = Field(description="Largest mean length.")
+    max_symbols: Annotated[float, Field(ge=0)] = Field(
+        description="Allowed number of hash signs, or of ellipses, per word."
+    )
+    max_bullet_lines: Share = Field(description="Allowed share of lines that begin with a bullet.")
+    max_ellipsis_lines: Share = Field(
+        description="Allowed share of lines that end with an ellipsis."
+    )
+    min_alphabetic_words: Share = Field(description="Least share of words that hold a letter.")
+    min_stop_words: Annotated[int, Field(ge=0, le=8)] = Field(
+        description="Least number of different words of: the be to of and that have with."
+    )
+
+
+class GopherRepetition(Section):
+    max_duplicate_lines: Share = Field(description="Allowed share of lines that occurred before.")
+    max_duplicate_paragraphs: Share = Field(
+        description="Allowed share of paragraphs that occurred before."
+    )
+    max_duplicate_line_characters: Share = Field(
+        description="Allowed share of characters in lines that occurred before."
+    )
+    max_duplicate_paragraph_characters: Share = Field(
+        description="Allowed share of characters in paragraphs that occurred before."
+    )
+    max_top_ngrams: Annotated[tuple[Share, ...], Field(min_length=3, max_length=3)] = Field(
+        description="Allowed shares of characters in the most frequent 2-, 3- and 4-gram."
+    )
+    max_duplicate_ngrams: Annotated[tuple[Share, ...], Field(min_length=6, max_length=6)] = Field(
+        description="Allowed shares of characters in 5- to 10-grams that occurred before."
+    )
+
+
+class C4(Section):
+    min_sentences: Annotated[int, Field(ge=0)] = Field(
+        description="Fewer sentences in the lines that count: dropped."
+    )
+    min_words_per_line: Annotated[int, Field(ge=0)] = Field(
+        description="A line with fewer words does not count."
+    )
+    max_word_length: Count = Field(description="A line with a longer word does not count.")
+
+
+class FineWeb(Section):
+    min_punctuated_lines: Share = Field(
+        description="Least share of lines that end with a full stop or its like."
+    )
+    max_short_lines: Share = Field(description="Allowed share of short lines.")
+    short_line_characters: Count = Field(description="A line of so many is still short.")
+    max_duplicate_line_characters: Share = Field(
+        description="Allowed share of characters in lines that occurred before."
+    )
+    max_line_breaks: Annotated[float, Field(ge=0)] = Field(
+        description="Allowed number of line breaks per word."
+    )
+
+
+class Chinese(Section):
+    min_han: Share = Field(description="Least share of Han characters.")
+    min_line_characters: Annotated[float, Field(ge=0)] = Field(
+        description="Least mean length of a line, in characters."
+    )
+    min_ended_lines: Share = Field(
+        description="Least share of lines that end as a sentence does: 。！？"
+    )
+    max_repeated: Share = Field(
+        description="Allowed share of characters in 13-grams that occurred before."
+    )
+
+
+class FilterSets(Section):
+    gopher_quality: GopherQuality
+    gopher_repetition: GopherRepetition
+    c4: C4
+    fineweb: FineWeb
+    chinese: Chinese
+
+
 class Filter(Section):
+    english: tuple[Literal["gopher_quality", "gopher_repetition", "c4", "fineweb"], ...] = Field(
+        description="Sets of rules for English documents, besides the rules for all."
+    )
+    chinese: tuple[Literal["chinese"], ...] = Field(
+        description="Sets of rules for Chinese documents, besides the rules for all."
+    )
+    sets: FilterSets
     min_characters: Annotated[int, Field(ge=0)] = Field(
         description="A document with fewer characters is dropped as too short."
     )
@@ -86,6 +175,13 @@ class Corpus(Section):
         description="More unreadable lines than this share stop the run."
     )
     fix_mojibake: bool = Field(description="Repair text decoded with the wrong character set.")
+    mask_personal: tuple[Literal["email", "phone", "chinese_id", "ip"], ...] = Field(
+        description="Personal data that are replaced by their kind, as <email>."
+    )
+    decontaminate: tuple[str, ...] = Field(
+        description="Evaluation sets (.jsonl, .txt): a document with 13 words in a row, or 13 "
+        "characters of Chinese, of one of them is dropped."
+    )
     dedup: Dedup
     filter: Filter
     heldout_share: Annotated[float, Field(gt=0, lt=1)] = Field(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pyarrow
+from pyarrow import compute
 
 from danlu import publish
 from danlu.config import Corpus
-from danlu.corpus import readers, store
-from danlu.corpus.clean import clean
+from danlu.corpus import personal, readers, store
+from danlu.corpus.clean_fast import clean_all
 from danlu.corpus.documents import json_line
 from danlu.corpus.progress import follow
 from danlu.corpus.shards import Folder, Piece
@@ -43,15 +44,15 @@ def read_shard(pieces: Sequence[Piece], settings: Corpus, shard: int, folder: Fo
 
 def _cleaned(raw: pyarrow.RecordBatch, settings: Corpus, read: Read) -> pyarrow.RecordBatch:
     """The documents of a batch in the columns of store.SCHEMA, each counted in `read`."""
-    texts = raw.column("text").to_pylist()
-    cleaned = [clean(text, settings.fix_mojibake) for text in texts]
-    column = pyarrow.array([each.text for each in cleaned], pyarrow.large_string())
+    texts = raw.column("text")
+    cleaned = clean_all(texts, settings.fix_mojibake)
+    column = personal.mask_all(cleaned.texts, settings.mask_personal)
     rows = zip(
         raw.column("lang").to_pylist(),
         raw.column("source").to_pylist(),
-        store.sizes(raw.column("text")).tolist(),
+        store.sizes(texts).tolist(),
         store.sizes(column).tolist(),
-        (text != each.text for text, each in zip(texts, cleaned, strict=True)),
+        compute.not_equal(texts, column).to_pylist(),
         strict=True,
     )
     for row in rows:
@@ -62,7 +63,7 @@ def _cleaned(raw: pyarrow.RecordBatch, settings: Corpus, read: Read) -> pyarrow.
             column,
             raw.column("lang"),
             raw.column("source"),
-            pyarrow.array([each.controls for each in cleaned], pyarrow.int32()),
+            pyarrow.array(cleaned.controls),
         ],
         schema=store.SCHEMA,
     )

@@ -8,8 +8,9 @@ from typing import TextIO
 import pyarrow
 
 from danlu import publish
-from danlu.corpus import dups, rules, store
+from danlu.corpus import dups, store
 from danlu.corpus.documents import Document, json_line
+from danlu.corpus.filters import Rules
 from danlu.corpus.progress import follow
 from danlu.corpus.settings import Settings
 from danlu.corpus.shards import Folder
@@ -24,7 +25,8 @@ def sift_shard(settings: Settings, shard: int, first: int, folder: Folder) -> No
     """
     documents = store.Documents(folder.documents(shard))
     copies = dups.of_range(folder.dups, first, first + len(documents))
-    sifted = Sifted()
+    rules = Rules(settings)
+    sifted = Sifted.of(rules.names)
     with contextlib.ExitStack() as stack:
         sides = {
             side: stack.enter_context(
@@ -36,7 +38,7 @@ def sift_shard(settings: Settings, shard: int, first: int, folder: Folder) -> No
         }
         batches = follow(documents.batches(), "sifted", lambda b: b.num_rows, len(documents))
         for batch in batches:
-            _sift(batch, first, copies, settings, sides, sifted)
+            _sift(batch, first, copies, rules, settings, sides, sifted)
             first += batch.num_rows
     publish.json_file(folder.filtered(shard), {"shard": shard, "of": folder.of, **sifted.as_dict()})
 
@@ -45,6 +47,7 @@ def _sift(
     batch: pyarrow.RecordBatch,
     first: int,
     copies: dict[int, dups.Copy],
+    rules: Rules,
     settings: Settings,
     sides: dict[str, TextIO],
     sifted: Sifted,
@@ -58,7 +61,7 @@ def _sift(
     ):
         if copy := copies.get(number):
             sifted.add_copy(document, size, copy)
-        elif rule := rules.failed(document.text, dropped, settings.filter):
+        elif rule := rules.failed(document, dropped):
             sifted.add_dropped(rule, document, size)
         else:
             held = is_heldout(document.text, settings.heldout_share, settings.seed)

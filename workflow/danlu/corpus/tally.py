@@ -9,7 +9,7 @@ from typing import Any
 
 from danlu.corpus.documents import Document, Rejected
 from danlu.corpus.dups import Copy
-from danlu.corpus.rules import RULES
+from danlu.corpus.filters.basic import RULES
 
 COPIES = ("exact_duplicate", "near_duplicate")
 DROPPED_BY = (*COPIES, *RULES)
@@ -118,6 +118,12 @@ class Sifted:
         default_factory=lambda: {rule: {} for rule in DROPPED_BY}
     )
 
+    @classmethod
+    def of(cls, rules: Sequence[str]) -> Sifted:
+        """Nothing yet, of these rules and of copies."""
+        names = (*COPIES, *rules)
+        return cls(dropped={r: Amount() for r in names}, examples={r: {} for r in names})
+
     def add_copy(self, document: Document, size: int, copy: Copy) -> None:
         """A document of `size` bytes that is dropped as a copy."""
         more = {"kept": copy.kept, "jaccard": copy.jaccard}
@@ -159,7 +165,7 @@ class Sifted:
     def merge(self, told: Mapping[str, Any]) -> None:
         """Add what became of the next shard, by its filtered-*.json."""
         for rule, amount in told["dropped"].items():
-            self.dropped[rule].merge(amount)
+            self.dropped.setdefault(rule, Amount()).merge(amount)
         for side, amount in told["split"].items():
             self.split[side].merge(amount)
         for source, amount in told["kept"].items():
@@ -171,7 +177,7 @@ class Sifted:
                 self._show(rule, digest, example)
 
     def _show(self, rule: str, digest: str, example: dict[str, Any]) -> None:
-        held = self.examples[rule]
+        held = self.examples.setdefault(rule, {})
         if digest in held or (len(held) == EXAMPLES and digest > max(held)):
             return
         held[digest] = example

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from danlu.corpus.rules import failed, garbled_share, punctuation_share, top_ngram_share
+from danlu.corpus.filters.basic import failed, garbled_share, punctuation_share, top_ngram_share
 
 ENGLISH = "It is a good text of English words, long enough to be kept in any corpus."
 ARTICLE = (
