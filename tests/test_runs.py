@@ -90,6 +90,19 @@ def test_a_given_tokenizer_that_cannot_be_read_is_named(draft):
         runs.stage_keys(given, MD5)
 
 
+def test_an_evaluation_set_that_training_must_not_see_is_part_of_the_key(tmp_path, draft):
+    file = tmp_path / "set.jsonl"
+    file.write_text('{"prompt": "one"}')
+    given = draft({"corpus.decontaminate": [str(file)]})
+    before = keys(given)
+    assert before == keys(given)
+    file.write_text('{"prompt": "two"}')
+    assert keys(given)[0] != before[0]
+    file.unlink()
+    with pytest.raises(RunError, match=r"corpus\.decontaminate: .*set\.jsonl cannot be read"):
+        keys(given)
+
+
 @given(st.lists(st.text(), max_size=4), st.lists(st.text(), max_size=4))
 def test_different_parts_never_run_together_in_a_hash(a, b):
     assert (runs._hash(*a) == runs._hash(*b)) == (a == b)

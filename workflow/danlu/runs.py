@@ -66,23 +66,31 @@ def _hash(*parts: str, length: int = 12) -> str:
 def stage_keys(experiment: Experiment, data_md5: str) -> Keys:
     """The keys of corpus, tokenizer and records, chained from the data's md5.
 
-    A tokenizer.json that the user gives is part of the key by its content.
-    Raises RunError where it cannot be read.
+    A tokenizer.json that the user gives, and evaluation sets that the corpus must not hold, are
+    part of the key by their content. Raises RunError where one cannot be read.
     """
-    told = settings(experiment)
-    corpus = _hash("corpus", canonical(told["corpus"]), data_md5)
+    told, e = settings(experiment), experiment
+    unwanted = [
+        _content("corpus.decontaminate", file, "an evaluation set, .jsonl or .txt")
+        for file in e.corpus.decontaminate
+    ]
+    corpus = _hash("corpus", canonical(told["corpus"]), data_md5, *unwanted)
     given = ""
-    if experiment.tokenizer.file:
-        try:
-            given = hashlib.sha256(Path(experiment.tokenizer.file).read_bytes()).hexdigest()
-        except OSError as error:
-            raise RunError(
-                f"tokenizer.file: {experiment.tokenizer.file} cannot be read ({error.strerror}); "
-                "expected the path of a tokenizer.json"
-            ) from error
+    if e.tokenizer.file:
+        given = _content("tokenizer.file", e.tokenizer.file, "a tokenizer.json")
     tokenizer = _hash("tokenizer", canonical(told["tokenizer"]), corpus, given)
     records = _hash("records", canonical(told["records"]), tokenizer)
     return Keys(corpus, tokenizer, records)
+
+
+def _content(key: str, file: str, expected: str) -> str:
+    """The sha256 of a file that the experiment names under `key`."""
+    try:
+        return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+    except OSError as error:
+        raise RunError(
+            f"{key}: {file} cannot be read ({error.strerror}); expected the path of {expected}"
+        ) from error
 
 
 def identity(experiment: Experiment, data_md5: str) -> str:
