@@ -77,7 +77,7 @@ def _largest(largest: Iterable[tuple[int, int]], documents: Numbered) -> str:
         stayed = documents[number]
         rows.append(
             f"<tr><td class=n>{size:,}</td><td class=id>{_name(stayed)}</td>"
-            f"<td dir=auto>{escape(excerpt(stayed.text))}</td></tr>"
+            f"<td dir=auto{_language(stayed)}>{escape(excerpt(stayed.text))}</td></tr>"
         )
     if not rows:
         return ""
@@ -117,8 +117,9 @@ def _pairs(pairs: Sequence[Pair], documents: Numbered) -> str:
         left, right = compare(gone.text, stayed.text)
         shown.append(
             f"<div class=pair><header>Jaccard similarity {pair.jaccard:.3f}</header><div>"
-            f"<section class=gone><p class=id>dropped: {_name(gone)}</p>{_text(left)}</section>"
-            f"<section><p class=id>stays: {_name(stayed)}</p>{_text(right)}</section>"
+            f"<section class=gone{_language(gone)}><p class=id>dropped: {_name(gone)}</p>"
+            f"{_text(left)}</section><section{_language(stayed)}><p class=id>stays: "
+            f"{_name(stayed)}</p>{_text(right)}</section>"
             "</div></div>"
         )
     return (
@@ -136,6 +137,11 @@ def _text(pieces: Iterable[Piece]) -> str:
     }
     body = "".join(kinds[kind].format(escape(text)) for kind, text in pieces)
     return f"<div class=text dir=auto>{body}</div>"
+
+
+def _language(document: Document) -> str:
+    """The attribute by which a browser chooses the glyphs of Chinese or Japanese."""
+    return f' lang="{escape(document.lang)}"'
 
 
 def _name(document: Document) -> str:
