@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from danlu import publish
@@ -31,10 +30,9 @@ def build(
     """
     reference, known = ids.load(tokenizer)
     train = corpus / "train.jsonl"
-    read = documents.batches(train)
-    first = list(itertools.islice(read, 1))
-    encoder = parity.choose(tokenizer, reference, _sample(first, corpus), say)
-    shown = documents.shown(itertools.chain(first, read), "records", len)
+    sample = Texts.of(document.text for document in documents.spread(train, parity.SAMPLED))
+    encoder = parity.choose(tokenizer, reference, sample, say)
+    shown = documents.shown(documents.batches(train), "records", len)
     encoded = workers.encode(shown, encoder, tokenizer, train.stat().st_size)
     tally = lengths.Tally(settings.seq_length, known.end_of_document.id)
     finished = finish(encoded, reference, known, settings.begin_of_document)
@@ -73,21 +71,3 @@ def build(
         lengths.draw(tally, settings.packing, aside / "lengths.png")
         publish.json_file(aside / "manifest.json", made.model_dump(mode="json"))
     return made
-
-
-def _sample(first: Iterable[documents.Batch], corpus: Path) -> Texts:
-    """Documents to compare encoders by: of the beginning of the corpus, and of its end."""
-    taken = itertools.chain.from_iterable(batch.texts.strings() for batch in first)
-    chosen = [*_bounded(taken), *_bounded(documents.last(corpus / "train.jsonl"))]
-    return Texts.of(chosen)
-
-
-def _bounded(texts: Iterable[str]) -> Iterator[str]:
-    """As many of the texts as a comparison is worth."""
-    size = 0
-    for text in itertools.islice(texts, parity.SAMPLED // 2):
-        size += len(text)
-        if size > parity.SAMPLED_BYTES // 2:
-            yield text[: 1 << 16]
-            return
-        yield text

@@ -16,8 +16,10 @@ from danlu.records import encoders
 from danlu.tokenizer.texts import Texts
 
 FUZZED = 4000
-"""Made texts; and SAMPLED documents of the corpus, up to SAMPLED_BYTES of text."""
-SAMPLED, SAMPLED_BYTES = 1000, 1 << 20
+"""Made texts."""
+
+SAMPLED = 1 << 20
+"""Bytes of the corpus, from all over it."""
 
 # Where encoders were found to go wrong: blanks of all kinds, contractions in odd letters, marks
 # that combine, what lies outside the basic plane, spelt special tokens.

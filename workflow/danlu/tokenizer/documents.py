@@ -21,7 +21,7 @@ BATCH = 1 << 20
 """Characters of text in a batch."""
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Document:
     """A line of train.jsonl or heldout.jsonl."""
 
@@ -48,8 +48,16 @@ def read(path: Path) -> Iterator[Document]:
     Raises DanluError naming file and line where a line is no document, or where the file is
     missing or holds no document at all.
     """
-    for row in _rows(path):
-        yield Document(row["id"], row["text"], row["lang"])
+    number = 0
+    try:
+        with path.open("rb") as stream:
+            for line in stream:
+                number += 1
+                yield _document(line, f"{path}:{number}")
+    except FileNotFoundError:
+        raise DanluError(f"{path}: missing; run the corpus stage first") from None
+    if number == 0:
+        raise DanluError(f"{path}: holds no document; look at stats.json beside it for why")
 
 
 def batches(path: Path, size: int = BATCH) -> Iterator[Batch]:
@@ -61,11 +69,11 @@ def batches(path: Path, size: int = BATCH) -> Iterator[Batch]:
     langs: list[str] = []
     texts: list[str] = []
     held = 0
-    for row in _rows(path):
-        ids.append(row["id"])
-        langs.append(row["lang"])
-        texts.append(row["text"])
-        held += len(row["text"])
+    for document in read(path):
+        ids.append(document.id)
+        langs.append(document.lang)
+        texts.append(document.text)
+        held += len(document.text)
         if held >= size:
             yield Batch(ids, langs, Texts.of(texts))
             ids, langs, texts, held = [], [], [], 0
@@ -73,34 +81,41 @@ def batches(path: Path, size: int = BATCH) -> Iterator[Batch]:
         yield Batch(ids, langs, Texts.of(texts))
 
 
-def last(path: Path, size: int = BATCH) -> Iterator[str]:
-    """The texts of the whole lines among the last `size` bytes of a corpus file."""
-    with path.open("rb") as stream:
-        stream.seek(max(0, path.stat().st_size - size))
-        lines = stream.read().splitlines()[1:]
-    for line in lines:
-        yield orjson.loads(line)["text"]
+def spread(path: Path, size: int, places: int = 64) -> Iterator[Document]:
+    """Documents from evenly spaced places of a corpus file, of about `size` bytes in all.
 
-
-def _rows(path: Path) -> Iterator[dict[str, str]]:
-    number = 0
+    The same file gives the same documents; all of a file that is no larger.
+    Raises DanluError as `read` does, with the byte in place of the line.
+    """
     try:
-        with path.open("rb") as stream:
-            for line in stream:
-                number += 1
-                row = orjson.loads(line)  # refuses a lone surrogate, which is no text
-                if not (type(row["id"]) is type(row["text"]) is type(row["lang"]) is str):
-                    raise TypeError(f"found {[row['id'], row['text'], row['lang']]!r:.200}")
-                yield row
+        total = path.stat().st_size
     except FileNotFoundError:
-        raise DanluError(f"{path}: missing; run the corpus stage first") from None
+        total = 0
+    if total <= size:
+        yield from read(path)
+        return
+    with path.open("rb") as stream:
+        for place in range(places):
+            start, following = total * place // places, total * (place + 1) // places
+            stream.seek(start)
+            if place:
+                stream.readline()  # the rest of a line that began before
+            while (at := stream.tell()) < min(following, start + size // places):
+                yield _document(stream.readline(), f"{path}: byte {at}")
+
+
+def _document(line: bytes, where: str) -> Document:
+    try:
+        row = orjson.loads(line)  # refuses a lone surrogate, which is no text
+        document = Document(row["id"], row["text"], row["lang"])
+        if not type(document.id) is type(document.text) is type(document.lang) is str:
+            raise TypeError(f"found {document!r:.200}")
     except (ValueError, TypeError, KeyError) as error:
         raise DanluError(
-            f"{path}:{number}: not a document with the texts id, text and lang ({error!r}); "
+            f"{where}: not a document with the texts id, text and lang ({error!r}); "
             "run the corpus stage again"
         ) from error
-    if number == 0:
-        raise DanluError(f"{path}: holds no document; look at stats.json beside it for why")
+    return document
 
 
 def shown(items: Iterable[Item], doing: str, count: Callable[[Item], int]) -> Iterator[Item]:
