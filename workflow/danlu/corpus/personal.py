@@ -1,5 +1,6 @@
 """Personal data in text: found by their form and, where they have one, their checksum.
 
+Chinese characters may stand right beside them, so only ASCII letters and digits are a part of them.
 Each is replaced by its kind, as <email>, which no kind is found in again.
 """
 
@@ -13,20 +14,22 @@ from datetime import date
 import pyarrow
 
 _EMAIL = re.compile(
-    r"(?<![\w.+-])[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}\b"
+    r"(?<![0-9A-Za-z_.+-])[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}"
+    r"@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}(?![0-9A-Za-z_])"
 )
 _CHINESE_ID = re.compile(r"(?<![0-9A-Za-z])[1-8][0-9]{16}[0-9Xx](?![0-9A-Za-z])")
 _IP = re.compile(
-    r"(?<![\w.:])(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7})"
-    r"(?![\w:]|\.[0-9])"
+    r"(?<![0-9A-Za-z_.:])(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7})"
+    r"(?![0-9A-Za-z_:]|\.[0-9])"
 )
+_UNICAST = ipaddress.ip_network("2000::/3")
 _PHONE = re.compile(
-    r"""(?<![\w.+-])(?:
+    r"""(?<![0-9A-Za-z_.+-])(?:
       (?:(?:\+|00)?86[ -]?)?1[3-9][0-9](?:[0-9]{8}|[ -][0-9]{4}[ -][0-9]{4})  # mobile, China
     | (?:(?:\+|00)86[ -]?)?\(?0[1-9][0-9]{1,2}\)?[ -][0-9]{7,8}               # fixed line, China
     | (?:\+?1[ .-])?(?:\([2-9][0-9]{2}\)[ ]?|[2-9][0-9]{2}[ .-])[2-9][0-9]{2}[.-][0-9]{4}
     | \+[1-9][0-9]{0,2}(?:[ .-]?\(?[0-9]{1,4}\)?){2,5}                        # E.164
-    )(?![\w]|[.-][0-9])""",
+    )(?![0-9A-Za-z_]|[.-][0-9])""",
     re.VERBOSE,
 )
 # GB 11643-1999: ISO 7064 MOD 11-2 over 17 digits.
@@ -57,11 +60,15 @@ def is_chinese_id(number: str) -> bool:
 
 
 def _is_public(address: str) -> bool:
-    """Whether it is an address of the public internet: others, as 127.0.0.1, say nothing."""
+    """Whether it is an address of the public internet: others, as 127.0.0.1, say nothing.
+
+    Those of version 6 lie in 2000::/3 (RFC 4291, section 2.4).
+    """
     try:
-        return ipaddress.ip_address(address).is_global
+        known = ipaddress.ip_address(address)
     except ValueError:
         return False
+    return known.is_global and (known.version == 4 or known in _UNICAST)
 
 
 def _is_phone(number: str) -> bool:
