@@ -105,8 +105,8 @@ def verify(folder: Path, how: Literal["sha256", "size"] = "sha256") -> Manifest:
     names = {part.sha256: part.file for part in manifest.parts}
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         present = [part for part in manifest.parts if part.file in found]
-        checked = pool.map(lambda part: _fault(folder, part, names, how), present)
-        faults += [fault for fault in checked if fault]
+        checked = pool.map(lambda part: fault(folder, part, names, how), present)
+        faults += [found for found in checked if found]
     counted = sum(part.rows for part in manifest.parts)
     if counted != manifest.rows:
         faults.append(f"manifest.json: rows {manifest.rows}, but its parts have {counted}")
@@ -159,7 +159,9 @@ def _record_files(folder: Path) -> set[str]:
     }
 
 
-def _fault(folder: Path, part: Part, names: dict[str, str], how: str) -> str | None:
+def fault(
+    folder: Path, part: Part, names: dict[str, str], how: Literal["sha256", "size"] = "sha256"
+) -> str | None:
     """What is wrong with one file, or None; names: of the manifest's files, by sha256."""
     path = folder / part.file
     try:
