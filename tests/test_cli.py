@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -106,6 +107,59 @@ def test_outside_of_a_project_a_verb_says_where_it_is(tmp_path, monkeypatch, ver
     done = danlu(*verb)
     assert done.exit_code == 1
     assert done.stderr.startswith(f"danlu: {tmp_path}: neither this folder nor one above it holds")
+
+
+# --- corpus
+
+
+def made_corpus(folder: Path) -> Path:
+    kept = {"id": "en/1", "lang": "en", "text": "one two three", "stayed": "en/0",
+            "jaccard": 0.9, "stayed_text": "one two"}  # fmt: skip
+    rules = [
+        {"rule": "near_duplicate", "documents": 1, "bytes": 2048,
+         "by_language": {"en": {"documents": 1, "bytes": 2048}}, "examples": [kept]},
+        {"rule": "c4.sentences", "documents": 0, "bytes": 0, "examples": []},
+    ]  # fmt: skip
+    folder.mkdir(parents=True)
+    (folder / "stats.json").write_text(json.dumps({"dropped": rules}))
+    return folder
+
+
+def test_corpus_lists_the_rules_of_the_newest_corpus(project):
+    os.utime(made_corpus(project / "build/corpus/aaaaaaaaaaaa") / "stats.json", (1, 1))
+    made_corpus(project / "build/corpus/bbbbbbbbbbbb")
+    lines = danlu("corpus", "show").output.splitlines()
+    assert lines[0].endswith("build/corpus/bbbbbbbbbbbb")
+    assert lines[3].split() == ["near_duplicate", "1", "2.0", "KiB", "en", "1"]
+    assert lines[4].split() == ["c4.sentences", "0", "0", "B", "none"]
+
+
+def test_corpus_shows_examples_of_a_rule(project):
+    opened(project, "2026-11-30-baseline", keys={"corpus": "aaaaaaaaaaaa"})
+    folder = made_corpus(project / "build/corpus/aaaaaaaaaaaa")
+    shown = danlu("corpus", "show", "near_duplicate", "--run", "2026-11-30").output
+    assert "near_duplicate: 1 documents, 2.0 KiB (en 1)" in shown
+    assert "--- en/1 (en), similar to en/0, Jaccard 0.9\none two three" in shown
+    assert "--- en/0, which stayed\none two" in shown
+    told = json.loads(danlu("corpus", "show", "c4.sentences", "--corpus", str(folder),
+                            "--json").output)  # fmt: skip
+    assert told["dropped"]["documents"] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nothing"], "rule: found nothing; in force were: near_duplicate, c4.sentences"),
+        (["--run", "2026-11-30"], "its corpus .* is not there any more"),
+        (["--corpus", "config"], "stats.json: cannot be read"),
+    ],
+)
+def test_corpus_says_what_is_not_there(project, arguments, message):
+    opened(project, "2026-11-30-baseline", keys={"corpus": "bbbbbbbbbbbb"})
+    made_corpus(project / "build/corpus/aaaaaaaaaaaa")
+    shown = danlu("corpus", "show", *arguments)
+    assert shown.exit_code == 1
+    assert re.search(message, shown.stderr)
 
 
 # --- runs
