@@ -24,7 +24,7 @@ from numba import njit, types
 
 from danlu.config import Dedup
 from danlu.corpus.dedup.compiled import compiled
-from danlu.corpus.dedup.shingles import GOLD, STIR, U, finish
+from danlu.corpus.dedup.shingling import GOLD, STIR, U, finish
 from danlu.corpus.dedup.texts import Batch, shingled
 
 EMPTY = U(0xFFFFFFFFFFFFFFFF)

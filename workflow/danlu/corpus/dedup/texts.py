@@ -13,7 +13,7 @@ from numba import njit, types
 from danlu.config import Dedup
 from danlu.corpus.dedup.characters import BLANK, LETTERS, UNSPACED_SCRIPT, table
 from danlu.corpus.dedup.compiled import compiled
-from danlu.corpus.dedup.shingles import (
+from danlu.corpus.dedup.shingling import (
     GOLD,
     STIR,
     U,
@@ -40,13 +40,13 @@ ROOM = 1 << 16
 TEXTS = 1 << 10
 
 
-@njit
+@njit(forceinline=True, _nrt=False)
 def set_bits(x):
     """How many high bits of the bytes of x are set; other bits must be 0."""
     return np.int64((x >> U(7)) * U(0x0101010101010101) >> U(56))
 
 
-@njit
+@njit(forceinline=True, _nrt=False)
 def ascii_blanks(x):
     """The high bit of each byte of x that is a blank of ASCII: 9 to 13 and 28 to 32."""
     low = x & LOW
@@ -56,7 +56,7 @@ def ascii_blanks(x):
     return found & ~x & HIGH
 
 
-@njit
+@njit(forceinline=True, _nrt=False)
 def absorb(one, other, group):
     """Both hashes after eight more bytes; each step is a bijection of its hash."""
     one = (one ^ group) * STIR
@@ -65,7 +65,7 @@ def absorb(one, other, group):
     return one, other << U(31) | other >> U(33)
 
 
-@njit
+@njit(_nrt=False)
 def without_trailing_blanks(data, at, end, entries):
     """The end of data[at:end] without the blanks that it ends with."""
     while end > at:
@@ -78,13 +78,29 @@ def without_trailing_blanks(data, at, end, entries):
     return end
 
 
-@njit
+@njit(_nrt=False)
+def letters_of_ascii(data, at, end):
+    """How many letters of ASCII are in data[at:end]."""
+    letters = 0
+    while at < end:
+        letters += set_bits(ascii_letters(window(data, at, end))[0])
+        at += 8
+    return letters
+
+
+@njit(forceinline=True, _nrt=False)
+def is_han(x):
+    """Whether the first of the bytes of x begins one of U+5000 to U+9FFF, all of them Chinese."""
+    return (x & U(0xFF)) - U(0xE5) <= U(4)
+
+
+@njit(_nrt=False)
 def look(data, at, end, entries, share):
     """A 128-bit hash of the text with each run of blanks as one, and whether it is unspaced.
 
     share: of its letters, how many must be of scripts that put no blanks between words.
     """
-    end = without_trailing_blanks(data, at, end, entries)
+    start, end = at, without_trailing_blanks(data, at, end, entries)
     one, other, group, held, length = GOLD, STIR, U(0), 0, 0
     letters, unspaced, after_blank = 0, 0, True
     while at < end:
@@ -101,9 +117,12 @@ def look(data, at, end, entries, share):
             after_blank = blanks >> U(8 * size - 1) != U(0)
             if goes:
                 continue
-            letters += set_bits(first_bytes(ascii_letters(x)[0], size))
             mask = (blanks >> U(7)) * U(0xFF)
             packed = first_bytes((x & ~mask) | (BLANKS & mask), size)
+        elif is_han(x) and is_han(x >> U(24)) and at + 6 <= end:
+            letters, unspaced, after_blank = letters + 2, unspaced + 2, False
+            packed, size = first_bytes(x, 6), 6
+            at += 6
         else:
             code, size = decode(data, at, end)
             entry = entry_of(entries, code)
@@ -125,7 +144,20 @@ def look(data, at, end, entries, share):
             group = packed >> U(8 * (size - held)) if held else U(0)
     one, other = absorb(one, other, group)
     one, other = absorb(one, other, U(length))
+    if unspaced:
+        letters += letters_of_ascii(data, start, end)
     return finish(one), finish(other), unspaced > 0 and unspaced >= share * letters
+
+
+@njit
+def marks_of(size):
+    """Room for the marks of a text of that many bytes."""
+    blocks = (size >> 6) + 2
+    return (
+        np.empty(size + 16, np.uint8),
+        np.empty(blocks, np.uint64),
+        np.empty(blocks, np.uint64),
+    )
 
 
 BYTES = types.Array(types.uint8, 1, "C", readonly=True)
@@ -157,6 +189,7 @@ def fill(data, offsets, rows, first, words, characters, entries, share, hashes, 
     """
     m, done = 0, 0
     ring = np.empty(max(words, characters), np.uint64)
+    marks = marks_of(1 << 14)
     leaves_words, leaves_characters = power(words), power(characters)
     while first + done < len(rows) and done < len(ends):
         row = rows[first + done]
@@ -170,7 +203,9 @@ def fill(data, offsets, rows, first, words, characters, entries, share, hashes, 
                 data, at, end, characters, entries, ring, leaves_characters, hashes, m
             )
         else:
-            m = word_shingles(data, at, end, words, entries, ring, leaves_words, hashes, m)
+            if end - at > len(marks[0]) - 16:
+                marks = marks_of(2 * (end - at))
+            m = word_shingles(data, at, end, words, entries, ring, leaves_words, marks, hashes, m)
         ends[done] = m
         done += 1
     return done

@@ -11,19 +11,19 @@ from danlu.corpus.wide import HIGH, LOW, ONES, load64
 U = np.uint64
 
 
-@njit
+@njit(forceinline=True, _nrt=False)
 def from_on(x, byte):
     """Of bytes below 128: the high bit of each that is at least `byte`; other bits as they fall."""
     return x + ONES * (U(128) - byte)
 
 
-@njit
+@njit(forceinline=True, _nrt=False)
 def first_bytes(x, count):
     """The first `count` bytes of x, 0 to 8 of them; the others become 0."""
     return x if count == 8 else x & ((U(1) << U(8 * count)) - U(1))
 
 
-@njit
+@njit(forceinline=True, _nrt=False)
 def window(data, at, end):
     """The eight bytes from `at` on; those from `end` on are 0."""
     if at + 8 <= end:
@@ -34,7 +34,7 @@ def window(data, at, end):
     return x
 
 
-@njit
+@njit(forceinline=True, _nrt=False)
 def ascii_letters(x):
     """The high bit of each byte of x that is an ASCII letter, and x with these in lower case."""
     low, ascii_ = x & LOW, ~x & HIGH
@@ -44,7 +44,7 @@ def ascii_letters(x):
     return from_on(low, U(97)) & ~from_on(low, U(123)) & ascii_, folded
 
 
-@njit
+@njit(forceinline=True, _nrt=False)
 def ascii_words(x):
     """The high bit of each byte of x that is in an ASCII word, and x in lower case."""
     letters, folded = ascii_letters(x)
@@ -54,7 +54,7 @@ def ascii_words(x):
     return letters | ((digits | underscores) & ~x & HIGH), folded
 
 
-@njit
+@njit(forceinline=True, _nrt=False)
 def decode(data, at, end):
     """The code point at `at` and its length in bytes; what a cut text ends with is one of 1."""
     first = np.uint32(data[at])
@@ -72,13 +72,13 @@ def decode(data, at, end):
     return np.uint32(0), 1
 
 
-@njit
+@njit(forceinline=True, _nrt=False)
 def entry_of(table, code):
     """The character's entry in the table; 0 for a code point beyond it."""
     return table[code] if code < LIMIT else np.uint32(0)
 
 
-@njit
+@njit(forceinline=True, _nrt=False)
 def utf8(code):
     """The bytes of a code point in UTF-8, the first lowest, and their number."""
     c = U(code)

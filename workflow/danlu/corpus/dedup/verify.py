@@ -11,7 +11,7 @@ from numba import njit, types
 
 from danlu.config import Dedup
 from danlu.corpus.dedup.compiled import compiled
-from danlu.corpus.dedup.shingles import U
+from danlu.corpus.dedup.shingling import U
 from danlu.corpus.dedup.texts import Batch, shingled
 
 U64 = types.Array(types.uint64, 1, "C", readonly=True)
@@ -74,7 +74,7 @@ def tabulate(values, start, end, table):
     return table, mask
 
 
-@njit
+@njit(_nrt=False)
 def common(values, start, end, table, mask):
     """How many of the values are in the table."""
     found = 0
