@@ -40,11 +40,11 @@ class Clusters:
 
 def find(path: Path) -> Clusters:
     """The clusters of a dups.parquet. Takes some 40 bytes of memory a copy."""
-    tables = {name: [np.empty(0, kind)] for name, kind in COLUMNS.items()}
-    for batch in dups.batches(path, *COLUMNS):
-        for name, columns in tables.items():
-            columns.append(batch.column(name).to_numpy(zero_copy_only=False))
-    dropped, kept, jaccard, exact = (np.concatenate(tables[name]) for name in COLUMNS)
+    parts = {name: [np.empty(0, kind)] for name, kind in COLUMNS.items()}
+    for table in dups.tables(path, *COLUMNS):
+        for name, columns in parts.items():
+            columns.append(table[name].to_numpy())
+    dropped, kept, jaccard, exact = (np.concatenate(parts[name]) for name in COLUMNS)
     numbers, copies = np.unique(kept, return_counts=True)
     sizes = copies + 1
     order = np.lexsort((numbers, -sizes))[:LARGEST]

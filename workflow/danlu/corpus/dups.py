@@ -31,13 +31,14 @@ class Copy(NamedTuple):
     exact: bool
 
 
-def batches(path: Path, *columns: str) -> Iterator[pyarrow.RecordBatch]:
-    """The rows in order, with these columns or all.
+def tables(path: Path, *columns: str) -> Iterator[pyarrow.Table]:
+    """The rows in order, some at a time, with these columns.
 
     Raises DanluError where the file is not there, damaged or cut.
     """
     with _opened(path) as file:
-        yield from file.iter_batches(columns=list(columns) or None, use_threads=False)
+        for group in range(file.num_row_groups):
+            yield file.read_row_group(group, list(columns), use_threads=False)
 
 
 def of_range(path: Path, start: int, end: int) -> dict[int, Copy]:
