@@ -33,6 +33,7 @@ environment:
 	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r envs/uv.txt
 	$(BIN)/uv pip sync --python $(BIN)/python --require-hashes envs/uv.txt $(LOCK)
 	$(BIN)/uv pip install --python $(BIN)/python --quiet --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m danlu.corpus.kernels
 	@cat envs/uv.txt $(LOCK) pyproject.toml > .venv/installed
 
 test: environment

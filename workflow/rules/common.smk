@@ -202,6 +202,12 @@ def given_tokenizer(wildcards):
     return [ancient(file)] if file else []
 
 
+def unwanted_sets(wildcards):
+    """The evaluation sets that a corpus must hold nothing of."""
+    section = PLAN.sharing("corpus", wildcards.key).experiment.corpus
+    return [ancient(file) for file in section.decontaminate]
+
+
 def evaluation_sets(wildcards):
     """The JSONL files of the evaluation sets."""
     return [ancient(file) for file in experiment(wildcards).evaluation.sets]

@@ -97,6 +97,7 @@ rule filter:
         documents=rules.signature.output.documents,
         read=shards(rules.signature.output.read),
         dups=rules.cluster.output.dups,
+        unwanted=unwanted_sets,
     output:
         train=temp(f"{SHARDS}/train-{{shard}}.jsonl"),
         heldout=temp(f"{SHARDS}/heldout-{{shard}}.jsonl"),
