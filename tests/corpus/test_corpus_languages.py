@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pyarrow
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from danlu.corpus.languages import detect, is_unspaced
+from danlu.corpus.kinds import Kinds, matched
+from danlu.corpus.languages import HAN, LATIN, LETTER, count, detect, detect_all, is_unspaced
 
 
 @pytest.mark.parametrize(
@@ -26,3 +30,27 @@ from danlu.corpus.languages import detect, is_unspaced
 )
 def test_script_tells(text, language, unspaced):
     assert (detect(text), is_unspaced(text)) == (language, unspaced)
+
+
+TEXTS = st.lists(
+    st.text(
+        st.characters(codec="utf-8") | st.sampled_from("法律あ한aéФ 1。・ー〇鿿䷀\u4fff\U00020000")
+    )
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(TEXTS)
+def test_many_texts_at_a_time_are_of_the_same_languages(texts):
+    found = detect_all(pyarrow.array(texts, pyarrow.large_string()))
+    assert found.to_pylist() == [detect(text) for text in texts]
+
+
+@settings(deadline=None, max_examples=100)
+@given(TEXTS)
+def test_kinds_of_characters_are_counted_as_their_patterns_find_them(texts):
+    kinds = Kinds(*map(matched, (LATIN, HAN, LETTER)))
+    counts = kinds.count(pyarrow.array(texts, pyarrow.large_string()))
+    assert counts.tolist() == [
+        [count(LATIN, text), count(HAN, text), count(LETTER, text), len(text)] for text in texts
+    ]

@@ -19,7 +19,8 @@ DIGITS = 300
 BYTES = types.uint8[::1]
 _BACKSLASH, _QUOTE = np.uint64(0x5C), np.uint64(0x22)
 _SPACE = np.uint64(0x20)
-_PAIR_MASK, _PAIR = np.uint64(0xC0C000), np.uint64(0x808000)
+_THREE, _THREES = np.uint64(0xC0C0F0), np.uint64(0x8080E0)
+_SIX, _SIXES = np.uint64(0xC0C0F0C0C0F0), np.uint64(0x8080E08080E0)
 NOT_VOUCHED = -1
 # What an atom is: a whole number, or anything else.
 WHOLE, OTHER = 0, 1
@@ -160,10 +161,12 @@ def string(data, i, out, p):
             while data[i] >= 0x80:
                 x = load64(data, i)
                 store64(out, p, x)
-                c = data[i]
-                if (x & _PAIR_MASK) == _PAIR and 0xE1 <= c <= 0xEC:
-                    i += 3
-                    p += 3
+                # One or two characters of three bytes, as nearly all Chinese is; a first byte
+                # of E0 or ED allows fewer second ones.
+                if (x & _THREE) == _THREES and data[i] != 0xE0 and data[i] != 0xED:
+                    two = (x & _SIX) == _SIXES and data[i + 3] != 0xE0 and data[i + 3] != 0xED
+                    i += 6 if two else 3
+                    p += 6 if two else 3
                     continue
                 length = _sequence(data, i)
                 if length == 0:

@@ -21,23 +21,41 @@ _READ = types.Array(types.uint8, 1, "C", readonly=True)
 _PLACES = types.Array(types.int64, 1, "C", readonly=True)
 
 
-@njit(types.void(_READ, _PLACES, types.uint8[::1], types.int64[:, ::1]), **KERNEL)
-def _count(data, offsets, table, counts):
+# The first bytes of two characters of three bytes each.
+_TWO, _TWO_OF_THREE = np.uint64(0x00000000F00000F0), np.uint64(0x00000000E00000E0)
+
+
+@njit(inline="always")
+def _three(x):
+    """The code point whose three bytes are the lowest of x."""
+    six = np.uint64(63)
+    point = (x & np.uint64(15)) << np.uint64(12)
+    return point | (x >> np.uint64(8) & six) << np.uint64(6) | x >> np.uint64(16) & six
+
+
+@njit(types.void(_READ, _PLACES, types.int64[::1], types.uint8[::1], types.int64[:, ::1]), **KERNEL)
+def _count(data, offsets, chosen, table, counts):
     # Neighbours are mostly of one kind: in four rows, an addition does not wait for the last.
     kinds = counts.shape[1]
     rows = np.zeros((4, kinds), np.int64)
-    for text in range(len(offsets) - 1):
-        i, end = offsets[text], offsets[text + 1]
+    for place in range(len(chosen)):
+        i, end = offsets[chosen[place]], offsets[chosen[place] + 1]
         rows[:] = 0
         lane = 0
         while i < end:
             while i + 8 <= end:
                 x = load64(data, i)
-                if x & HIGH:
+                if x & HIGH == 0:
+                    for k in range(8):
+                        rows[k & 3, table[(x >> np.uint64(8 * k)) & np.uint64(0x7F)]] += 1
+                    i += 8
+                elif x & _TWO == _TWO_OF_THREE:
+                    rows[lane, table[_three(x)]] += 1
+                    rows[lane + 1, table[_three(x >> np.uint64(24))]] += 1
+                    lane ^= 2
+                    i += 6
+                else:
                     break
-                for k in range(8):
-                    rows[k & 3, table[(x >> np.uint64(8 * k)) & np.uint64(0x7F)]] += 1
-                i += 8
             if i == end:
                 break
             c = np.int64(data[i])
@@ -53,9 +71,8 @@ def _count(data, offsets, table, counts):
                 point |= (data[i + 2] & 63) << 6 | data[i + 3] & 63
                 i += 4
             rows[lane, table[point]] += 1
-            lane = (lane + 1) & 3
         for k in range(kinds):
-            counts[text, k] = rows[0, k] + rows[1, k] + rows[2, k] + rows[3, k]
+            counts[place, k] = rows[0, k] + rows[1, k] + rows[2, k] + rows[3, k]
 
 
 @njit(types.void(_READ, _PLACES, types.uint8[::1]), **KERNEL)
@@ -112,8 +129,15 @@ class Kinds:
         self._table = classes[bits]
         self._kinds = (found[:, None] >> np.arange(len(members)) & 1).astype(np.int64)
 
-    def count(self, batch: pyarrow.LargeStringArray) -> NDArray[np.int64]:
-        """The characters of each kind, and last all of them, in each text: int64 [n, kinds + 1]."""
-        counts = np.zeros((len(batch), len(self._kinds)), np.int64)
-        _count(*texts.buffers(batch), self._table, counts)
+    def count(
+        self, batch: pyarrow.LargeStringArray, chosen: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64]:
+        """The characters of each kind, and last all of them, in each text: int64 [n, kinds + 1].
+
+        chosen: only of the texts at these places.
+        """
+        if chosen is None:
+            chosen = np.arange(len(batch))
+        counts = np.zeros((len(chosen), len(self._kinds)), np.int64)
+        _count(*texts.buffers(batch), chosen, self._table, counts)
         return np.column_stack([counts @ self._kinds, counts.sum(axis=1)])

@@ -52,7 +52,7 @@ def detect_all(texts: pyarrow.LargeStringArray) -> pyarrow.StringArray:
     found = np.where(looks == WORDLESS, 3, 0)
     others = np.flatnonzero(looks == OTHER)
     if len(others):
-        found[others] = _decided(kinds().count(texts.take(pyarrow.array(others))))
+        found[others] = _decided(kinds().count(texts, others))
     return pyarrow.array(("en", "zh", "ja", "und")).take(pyarrow.array(found))
 
 

@@ -118,9 +118,13 @@ def _documents(
     text, ids, langs, origins = columns
     text = text.cast(pyarrow.large_string())
     ids = _filled(ids, lambda places: [f"{name}:{line}" for line in lines()[places]])
-    langs = _filled(langs, lambda places: languages.detect_all(text.take(pyarrow.array(places))))
+    langs = _filled(langs, lambda places: languages.detect_all(_chosen(text, places)))
     origins = _filled(origins, lambda places: [name] * len(places))
     return pyarrow.RecordBatch.from_arrays([ids, text, langs, origins], schema=SCHEMA)
+
+
+def _chosen(text: pyarrow.LargeStringArray, places: NDArray[np.int64]) -> pyarrow.LargeStringArray:
+    return text if len(places) == len(text) else text.take(pyarrow.array(places))
 
 
 def _filled(column: pyarrow.Array, values: Callable[[NDArray[np.int64]], Any]) -> pyarrow.Array:
