@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from danlu.corpus.filters.basic import failed, garbled_share, punctuation_share, top_ngram_share
 
@@ -63,3 +65,13 @@ def test_the_top_ngram_covers_characters_once_and_counts_from_three_on():
     assert top_ngram_share("甲乙丙丁戊己庚辛。甲乙丙丁戊己庚辛，甲乙丙丁戊己庚辛") == 24 / 26
     assert top_ngram_share("哈" * 30) == 1
     assert top_ngram_share("") == 0
+
+
+@given(
+    st.text("ab 法。_", max_size=30),
+    st.integers(1, 6),
+    st.sampled_from([0, 0.1, 0.3, 0.5, 0.9, 1]),
+)
+def test_what_is_told_early_is_never_above_what_is_allowed(text, times, allowed):
+    text *= times
+    assert (top_ngram_share(text, allowed) > allowed) == (top_ngram_share(text) > allowed)

@@ -28,7 +28,10 @@ class Rejected:
     reason: str
 
 
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
+
 def json_line(item: Document | Rejected) -> str:
     """The item as a line of JSON, keys in the order of its fields."""
     fields = {name: getattr(item, name) for name in item.__slots__}
-    return json.dumps(fields, ensure_ascii=False) + "\n"
+    return _encode(fields) + "\n"

@@ -22,8 +22,9 @@ REPEATED = 3
 RULES = ("too_short", "garbled", "punctuation", "repetition")
 
 _WORD = re.compile(r"\w+")
-_GARBLED = re.compile("[\ufffd\ue000-\uf8ff\U000f0000-\U0010ffff]+")
-_MARKS = frozenset(
+_NO_LETTER = re.compile(r"[^\w\s]|_")
+GARBLED = re.compile("[\ufffd\ue000-\uf8ff\U000f0000-\U0010ffff]+")
+MARKS = frozenset(
     character
     for character in map(chr, range(sys.maxunicode + 1))
     if unicodedata.category(character)[0] in "PS"
@@ -39,47 +40,60 @@ def failed(text: str, controls: int, settings: Filter) -> str | None:
         return "too_short"
     if garbled_share(text, controls) > settings.max_garbled_share:
         return "garbled"
-    if punctuation_share(text) > settings.max_punctuation_share:
+    # No mark is anything else than these; most texts have few of them.
+    may_be = len(_NO_LETTER.findall(text)) / len(text)
+    allowed = settings.max_punctuation_share
+    if may_be > allowed and punctuation_share(text) > allowed:
         return "punctuation"
-    if top_ngram_share(text) > settings.max_top_ngram_share:
+    allowed = settings.max_top_ngram_share
+    if top_ngram_share(text, allowed) > allowed:
         return "repetition"
     return None
 
 
 def garbled_share(text: str, controls: int) -> float:
     """The share of U+FFFD, private-use and dropped control characters."""
-    return (controls + languages.count(_GARBLED, text)) / (controls + len(text))
+    garbled = 0 if text.isascii() else languages.count(GARBLED, text)
+    return (controls + garbled) / (controls + len(text))
 
 
 def punctuation_share(text: str) -> float:
     """The share of punctuation and symbols (the Unicode categories P and S)."""
-    return sum(n for character, n in Counter(text).items() if character in _MARKS) / len(text)
+    return sum(n for character, n in Counter(text).items() if character in MARKS) / len(text)
 
 
-def top_ngram_share(text: str) -> float:
+def top_ngram_share(text: str, allowed: float = 0) -> float:
     """The share of characters that lie inside the most frequent n-gram; blanks do not count.
 
     An n-gram is 4 words, or 8 characters where no blanks stand between words. One that occurs
-    less than three times counts for nothing.
+    less than three times counts for nothing. allowed: where the share is surely not above this,
+    0 is told instead, which is faster.
     """
+    units: Sequence[str]
     if languages.is_unspaced(text):
-        row = "".join(text.split())
-        grams: Sequence[object] = [
-            row[i : i + CHARACTERS] for i in range(len(row) - CHARACTERS + 1)
-        ]
-        n, lengths = CHARACTERS, [1] * len(row)
+        units, n = "".join(text.split()), CHARACTERS
     else:
-        words = _WORD.findall(text.lower())
-        grams = list(zip(*(words[i:] for i in range(WORDS)), strict=False))
-        n, lengths = WORDS, [len(word) for word in words]
-    if len(set(grams)) > len(grams) - REPEATED + 1:
+        units, n = _WORD.findall(text.lower()), WORDS
+    whole = len("".join(units))
+    # Outside of all copies of an n-gram, each unit that is none of its n occurs at least once.
+    distinct = sorted(map(len, set(units)))
+    if not whole or (whole - sum(distinct[:-n])) / whole <= allowed:
+        return 0.0
+    grams: Sequence[object]
+    if n == CHARACTERS:
+        grams = [units[i : i + n] for i in range(len(units) - n + 1)]
+    else:
+        grams = list(zip(*(units[i:] for i in range(n)), strict=False))
+    most = len(grams) - len(set(grams)) + 1
+    if most < REPEATED or most * n * distinct[-1] / whole <= allowed:
         return 0.0
     top, count = Counter(grams).most_common(1)[0]
     if count < REPEATED:
         return 0.0
+    lengths = list(map(len, units))
     inside, end = 0, 0
     for start, gram in enumerate(grams):
         if gram == top:
             inside += sum(lengths[max(start, end) : start + n])
             end = start + n
-    return inside / sum(lengths)
+    return inside / whole
