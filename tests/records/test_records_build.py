@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import random
 import subprocess
 import sys
 
@@ -145,6 +146,55 @@ def test_a_tokenizer_that_was_changed_is_refused_by_the_command(
         f"danlu: {tokenizer}/tokenizer.json: id of '<pad>': 0; {tokenizer}/ids.json: 1; "
         "run the tokenizer stage again\n"
     )
+
+
+@pytest.mark.parametrize("packing", ["concat", "best_fit"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_every_document_is_rebuilt_from_the_written_files(
+    corpus, tokenizer, settings, tmp_path, packing, seed
+):
+    drawn = random.Random(seed)
+    words = {"a": 3, "b": 4, "c": 5, "法": 6, "律": 7}
+    texts = [
+        [drawn.choice(list(words)) for _ in range(drawn.choice([1, 2, 7, 8, 9, 10, 17, 18, 40]))]
+        for _ in range(80)
+    ]
+    lines = [
+        json.dumps({"id": f"{n}", "text": " ".join(text), "lang": "en"})
+        for n, text in enumerate(texts)
+    ]
+    (corpus / "train.jsonl").write_text("\n".join(lines) + "\n")
+    told = settings(packing=packing, rows_per_file=30)
+    made = build(corpus, tokenizer, told, tmp_path / "out")
+    given = [[words[word] for word in text] for text in texts]
+    stream = []
+    rebuilt = []
+    for number, (inputs, labels, mask) in enumerate(rows(tmp_path / "out")):
+        row = [inputs[0], *(label for label, counts in zip(labels, mask, strict=True) if counts)]
+        # A row of concat begins with the last token of the row before.
+        stream = stream + row[1 if number else 0 :] if packing == "concat" else row
+        if packing == "best_fit":
+            rebuilt += pieces(stream)
+    if packing == "concat":
+        assert pieces(stream) == given
+    else:
+        # Documents longer than a row stand in several, each but the last without an end.
+        whole = [text for text in given if len(text) < 9]
+        assert all(text in rebuilt for text in whole)
+        assert sorted(t for piece in rebuilt for t in piece) == sorted(t for x in given for t in x)
+        assert len(rebuilt) == sum(-(-(len(text) + 1) // 9) for text in given)
+    assert made.tokens == sum(sum(mask) for _, _, mask in rows(tmp_path / "out"))
+
+
+def pieces(tokens):
+    """The stretches between end-of-document tokens (2), without them."""
+    found = [[]]
+    for token in tokens:
+        if token == 2:
+            found.append([])
+        else:
+            found[-1].append(token)
+    return found if found[-1] else found[:-1]
 
 
 def test_a_corpus_without_a_token_is_refused_and_leaves_nothing(

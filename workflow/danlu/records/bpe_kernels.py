@@ -14,7 +14,9 @@ first, N nodes of a trie of their bytes:
     tokens    int32 [T, 4]: left and right half (a byte: itself), bytes, the longest token that
               is a beginning of it or -1
     ids       int32 [T]: the id of each in tokenizer.json
-    pairs     uint64 [P], ranks int32 [P]: hash table of (left, right) -> token, P a power of two
+    pairs     uint64 [P]: hash table, left << 44 | right << 24 | token; P is a power of two
+    sieve     uint64 [Q]: a bit for each pair that may be in `pairs`: most that are asked for are
+              not, and this much smaller table says so; Q is a power of two
     classes   uint8 [0x110000]: LETTER, NUMBER, SPACE, UNUSUAL of each code point
 """
 
@@ -27,8 +29,9 @@ LETTER, NUMBER, SPACE, UNUSUAL = 1, 2, 4, 8
 """Classes of a code point; UNUSUAL: Unicode normalisation may change it, or it is unassigned."""
 
 EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
-WORD = 16
-"""Bytes of the longest word that is remembered with its tokens, of which it has 4 at most."""
+MOST_TOKENS = (1 << 20) - 1
+WORD, WORD_TOKENS = 15, 3
+"""Bytes of the longest word that is remembered, and the most tokens that it may have."""
 
 _NO_LIMIT = np.int64(1 << 40)
 _LETTER_OR_NUMBER_OR_SPACE = LETTER | NUMBER | SPACE
@@ -45,50 +48,64 @@ _INLINE = {"boundscheck": False}  # LLVM puts them where they are called
 
 
 @njit(**_INLINE)
-def _slot(key, mask):
-    """Where a key's search begins in a table of mask + 1 places (Fibonacci hashing)."""
-    mixed = (key ^ (key >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
-    return np.int64((mixed >> np.uint64(32)) & mask)
+def _mixed(key):
+    """A key whose higher bits all depend on it (Fibonacci hashing)."""
+    return (key ^ (key >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
+
+
+@njit(**_INLINE)
+def _place(mixed, table):
+    """Where a key's search begins in a table of a power of two of places."""
+    return np.int64((mixed >> np.uint64(32)) & np.uint64(len(table) - 1))
+
+
+@njit(**_INLINE)
+def _bit(mixed, sieve):
+    return (mixed >> np.uint64(20)) & np.uint64(64 * len(sieve) - 1)
 
 
 @njit(**_INLINE)
 def _pair(left, right):
-    return (np.uint64(left) << np.uint64(32)) | np.uint64(right)
+    return (np.uint64(left) << np.uint64(20)) | np.uint64(right)
 
 
 @njit(**_INLINE)
-def _merged(pairs, ranks, left, right):
+def _merged(pairs, sieve, left, right):
     """The token that two neighbours merge into, or -1."""
-    mask = np.uint64(len(pairs) - 1)
     key = _pair(left, right)
-    place = _slot(key, mask)
-    while pairs[place] != key:
+    mixed = _mixed(key)
+    bit = _bit(mixed, sieve)
+    if not (sieve[bit >> np.uint64(6)] >> (bit & np.uint64(63))) & np.uint64(1):
+        return np.int64(-1)
+    place = _place(mixed, pairs)
+    while pairs[place] >> np.uint64(24) != key:
         if pairs[place] == EMPTY:
             return np.int64(-1)
-        place = (place + 1) & np.int64(mask)
-    return np.int64(ranks[place])
+        place = (place + 1) & (len(pairs) - 1)
+    return np.int64(pairs[place] & np.uint64(0xFFFFFF))
 
 
-@njit(types.void(_given(_I32, 2), types.Array(_U64, 1, "C"), types.Array(_I32, 1, "C")), **_OPTIONS)
-def fill_pairs(tokens, pairs, ranks):
-    """Fill the hash table of pairs; all places of `pairs` are EMPTY before."""
-    mask = np.uint64(len(pairs) - 1)
+@njit(types.void(_given(_I32, 2), types.Array(_U64, 1, "C"), types.Array(_U64, 1, "C")), **_OPTIONS)
+def fill_pairs(tokens, pairs, sieve):
+    """Fill both tables; all places of `pairs` are EMPTY before, and those of `sieve` 0."""
     for token in range(256, len(tokens)):
         key = _pair(tokens[token, 0], tokens[token, 1])
-        place = _slot(key, mask)
+        mixed = _mixed(key)
+        bit = _bit(mixed, sieve)
+        sieve[bit >> np.uint64(6)] |= np.uint64(1) << (bit & np.uint64(63))
+        place = _place(mixed, pairs)
         while pairs[place] != EMPTY:
-            place = (place + 1) & np.int64(mask)
-        pairs[place] = key
-        ranks[place] = token
+            place = (place + 1) & (len(pairs) - 1)
+        pairs[place] = (key << np.uint64(24)) | np.uint64(token)
 
 
 @njit(
     types.void(
-        _given(_U8, 1), _given(_I64, 1), _given(_U64, 1), _given(_I32, 1), types.Array(_U8, 1, "C")
+        _given(_U8, 1), _given(_I64, 1), _given(_U64, 1), _given(_U64, 1), types.Array(_U8, 1, "C")
     ),
     **_OPTIONS,
 )
-def reachable(text, ends, pairs, ranks, found):
+def reachable(text, ends, pairs, sieve, found):
     """found [T]: 1 where BPE, merge by merge, makes the token of its own bytes.
 
     text, ends: the bytes of all tokens, and where each ends.
@@ -102,7 +119,7 @@ def reachable(text, ends, pairs, ranks, found):
         while count > 1:
             best, at = _NO_LIMIT, -1
             for n in range(count - 1):
-                merged = _merged(pairs, ranks, symbols[n], symbols[n + 1])
+                merged = _merged(pairs, sieve, symbols[n], symbols[n + 1])
                 if 0 <= merged < best:
                     best, at = merged, n
             if at < 0:
@@ -217,8 +234,8 @@ def _longest(trie, text, start, end):
     return best
 
 
-@njit(types.boolean(_given(_I32, 2), _given(_U64, 1), _given(_I32, 1), _I64, _I64), **_OPTIONS)
-def neighbours(tokens, pairs, ranks, left, right):
+@njit(**_INLINE)
+def _neighbours(tokens, pairs, sieve, left, right):
     """Whether BPE, given the bytes of both, ends with these two tokens.
 
     Undoes merges at the seam from the last one on: a pair across it that would have been
@@ -226,7 +243,7 @@ def neighbours(tokens, pairs, ranks, left, right):
     """
     limit = _NO_LIMIT
     while True:
-        merged = _merged(pairs, ranks, left, right)
+        merged = _merged(pairs, sieve, left, right)
         if 0 <= merged < limit:
             return False
         if left > right:
@@ -375,10 +392,9 @@ def find_unusual(text, offsets, classes, found):
         _given(_I32, 2),
         _given(_I32, 1),
         _given(_U64, 1),
-        _given(_I32, 1),
+        _given(_U64, 1),
         types.Array(_U64, 1, "C"),
         types.Array(_U64, 2, "C"),
-        types.Array(_I32, 2, "C"),
         types.Array(_I32, 1, "C"),
         types.Array(_U8, 1, "C"),
         types.Array(_I32, 1, "C"),
@@ -394,10 +410,9 @@ def encode(
     tokens,
     ids,
     pairs,
-    ranks,
+    sieve,
     seams,
     words,
-    word_ids,
     stack,
     dead,
     out,
@@ -408,12 +423,11 @@ def encode(
     text, offsets: valid UTF-8, document n is text[offsets[n] : offsets[n + 1]].
     out: as many places as the text has bytes; out_offsets [documents + 1].
     Remembered from call to call, none of which changes a result: seams uint64 [a power of
-    two], answers of `neighbours`, EMPTY at first; words uint64 [a power of two, 3] and word_ids
-    int32 [the same, 4], short words (their bytes; bytes and tokens, counted) and their ids.
+    two], EMPTY at first, answers of `_neighbours`; words uint64 [a power of two, 4], 0 at first,
+    of a short word its bytes and in the last of them its length, and its tokens, counted.
     stack, dead: as long as the longest word, dead all 0, and 0 again afterwards.
     Returns the number of ids.
     """
-    seam_mask, word_mask = np.uint64(len(seams) - 1), np.uint64(len(words) - 1)
     count = np.int64(0)
     out_offsets[0] = 0
     for document in range(len(offsets) - 1):
@@ -427,16 +441,14 @@ def encode(
                     low |= np.uint64(text[start + n]) << np.uint64(8 * n)
                 for n in range(8, length):
                     high |= np.uint64(text[start + n]) << np.uint64(8 * (n - 8))
-                place = _slot(low ^ (high * np.uint64(0xD6E8FEB86659FD93)), word_mask)
-                if (
-                    words[place, 0] == low
-                    and words[place, 1] == high
-                    and words[place, 2] >> np.uint64(8) == np.uint64(length)
-                ):
-                    known = np.int64(words[place, 2] & np.uint64(255))
-                    for n in range(known):
-                        out[count + n] = word_ids[place, n]
-                    count += known
+                high |= np.uint64(length) << np.uint64(56)
+                place = _place(_mixed(low ^ (high * np.uint64(0xD6E8FEB86659FD93))), words)
+                if words[place, 0] == low and words[place, 1] == high:
+                    known = words[place, 2]
+                    while known:
+                        out[count] = ids[np.int64(known & np.uint64(MOST_TOKENS)) - 1]
+                        count += 1
+                        known >>= np.uint64(20)
                     start = stop
                     continue
             depth, at, backtracked = 0, start, False
@@ -446,13 +458,13 @@ def encode(
                 after = at + tokens[token, 2]
                 fits = dead[after - start] == 0
                 if fits and last >= 0:
-                    key = _pair(last, token << 1)
-                    seam = _slot(key, seam_mask)
-                    if seams[seam] & ~np.uint64(1) == key:
+                    key = _pair(last, token)
+                    seam = _place(_mixed(key), seams)
+                    if seams[seam] >> np.uint64(1) == key:
                         fits = seams[seam] & np.uint64(1) != 0
                     else:
-                        fits = neighbours(tokens, pairs, ranks, last, token)
-                        seams[seam] = key | np.uint64(fits)
+                        fits = _neighbours(tokens, pairs, sieve, last, token)
+                        seams[seam] = (key << np.uint64(1)) | np.uint64(fits)
                 if fits:
                     stack[depth] = token
                     depth += 1
@@ -472,11 +484,11 @@ def encode(
             if backtracked:
                 for n in range(length + 1):
                     dead[n] = 0
-            if length <= WORD and depth <= 4:
-                words[place, 0], words[place, 1] = low, high
-                words[place, 2] = (np.uint64(length) << np.uint64(8)) | np.uint64(depth)
+            if length <= WORD and depth <= WORD_TOKENS:
+                known = np.uint64(0)
                 for n in range(depth):
-                    word_ids[place, n] = out[count + n]
+                    known |= np.uint64(stack[n] + 1) << np.uint64(20 * n)
+                words[place, 0], words[place, 1], words[place, 2] = low, high, known
             count += depth
             start = stop
         out_offsets[document + 1] = count

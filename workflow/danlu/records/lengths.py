@@ -105,8 +105,8 @@ def draw(tally: Tally, packing: str, path: Path) -> None:
     # Imported where it is needed: it takes a second.
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(14, 4.4), dpi=110, layout="constrained")
-    left, middle, right = figure.subplots(1, 3, width_ratios=(3, 3, 2))
+    figure = Figure(figsize=(15, 4.4), dpi=110, layout="constrained")
+    left, middle, right = figure.subplots(1, 3, width_ratios=(3, 3, 2.6))
     longest = max(max(lengths) for lengths in tally.lengths.values())
     bins = np.geomspace(1, max(longest, tally.seq_length) * 1.1, 50)
     _draw_lengths(left, tally, bins)
