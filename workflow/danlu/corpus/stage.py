@@ -63,7 +63,8 @@ def cluster(settings: Settings, folder: Folder) -> None:
 
 def sift(settings: Settings, shard: int, folder: Folder) -> None:
     """Drop the copies of a shard and what fails a rule; split the rest."""
-    from danlu.corpus import sifting
+    with kernels.compiled_once():
+        from danlu.corpus import sifting
 
     sifting.sift_shard(settings, shard, starts(folder)[shard], folder)
 

@@ -9,10 +9,8 @@ from typing import Any
 
 from danlu.corpus.documents import Document, Rejected
 from danlu.corpus.dups import Copy
-from danlu.corpus.filters.basic import RULES
 
 COPIES = ("exact_duplicate", "near_duplicate")
-DROPPED_BY = (*COPIES, *RULES)
 SIDES = ("train", "heldout")
 EXAMPLES = 3
 EXCERPT = 160
@@ -110,13 +108,11 @@ class Sifted:
     examples: of a rule, the texts with the smallest hash, spread over the data, each once.
     """
 
-    dropped: dict[str, Amount] = field(default_factory=lambda: {r: Amount() for r in DROPPED_BY})
+    dropped: dict[str, Amount] = field(default_factory=dict)
     split: dict[str, Amount] = field(default_factory=lambda: {side: Amount() for side in SIDES})
     kept: dict[str, list[int]] = field(default_factory=dict)
     copies: dict[str, list[int]] = field(default_factory=dict)
-    examples: dict[str, dict[str, dict[str, Any]]] = field(
-        default_factory=lambda: {rule: {} for rule in DROPPED_BY}
-    )
+    examples: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, rules: Sequence[str]) -> Sifted:
