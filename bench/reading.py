@@ -98,7 +98,7 @@ def documents(language: str) -> Path:
 
 def peers() -> Path:
     """A folder with the peers that the environment lacks; without them where they cannot be had."""
-    lock = REPOSITORY / "bench/peers/reading.txt"
+    lock = REPOSITORY / "bench/reading_peers.txt"
     folder = CACHE / f"peers-{publish.sha256(lock)[:12]}"
     if not folder.is_dir():
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-input", "--no-deps"]

@@ -55,13 +55,14 @@ def _sift(
     columns = (batch.column(name).to_pylist() for name in Document.__slots__)
     documents = [Document(*row) for row in zip(*columns, strict=True)]
     sizes = store.sizes(batch.column("text")).tolist()
-    controls = batch.column("controls").to_pylist()
-    for number, (document, size, dropped) in enumerate(
-        zip(documents, sizes, controls, strict=True), first
+    controls = batch.column("controls").to_numpy()
+    passing = rules.pass_basic(batch.column("text"), controls).tolist()
+    for number, (document, size, dropped, passes) in enumerate(
+        zip(documents, sizes, controls.tolist(), passing, strict=True), first
     ):
         if copy := copies.get(number):
             sifted.add_copy(document, size, copy)
-        elif rule := rules.failed(document, dropped):
+        elif rule := rules.failed(document, dropped, passes):
             sifted.add_dropped(rule, document, size)
         else:
             held = is_heldout(document.text, settings.heldout_share, settings.seed)

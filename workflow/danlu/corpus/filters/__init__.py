@@ -7,10 +7,15 @@ for zh; other languages pass the basic rules only.
 
 from __future__ import annotations
 
+import numpy as np
+import pyarrow
+from numpy.typing import NDArray
+
 from danlu.config import Corpus
 from danlu.corpus.decontaminate import EvaluationSets
 from danlu.corpus.documents import Document
 from danlu.corpus.filters import basic, chinese, gopher, web
+from danlu.corpus.filters.vouch import vouched
 
 _SETS = {
     "gopher_quality": (gopher.QUALITY, gopher.quality),
@@ -41,12 +46,18 @@ class Rules:
         self._by_language = {"en": settings.filter.english, "zh": settings.filter.chinese}
         self._evaluated = EvaluationSets(settings.decontaminate)
 
-    def failed(self, document: Document, controls: int) -> str | None:
+    def pass_basic(
+        self, batch: pyarrow.LargeStringArray, controls: NDArray[np.int32]
+    ) -> NDArray[np.bool_]:
+        """For each of many texts, whether it passes the basic rules for sure."""
+        return vouched(batch, controls, self._settings)
+
+    def failed(self, document: Document, controls: int, passes_basic: bool = False) -> str | None:
         """The first of the rules that a cleaned document fails, or None.
 
         controls: how many control characters cleaning dropped from it.
         """
-        if rule := basic.failed(document.text, controls, self._settings):
+        if not passes_basic and (rule := basic.failed(document.text, controls, self._settings)):
             return rule
         for name in self._by_language.get(document.lang, ()):
             limits = getattr(self._settings.sets, name)
