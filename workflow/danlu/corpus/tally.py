@@ -169,11 +169,12 @@ class Sifted:
         for source, amount in told["copies"].items():
             _add(self.copies, source, amount)
         for rule, examples in told["examples"].items():
+            self.examples.setdefault(rule, {})
             for digest, example in examples.items():
                 self._show(rule, digest, example)
 
     def _show(self, rule: str, digest: str, example: dict[str, Any]) -> None:
-        held = self.examples.setdefault(rule, {})
+        held = self.examples[rule]
         if digest in held or (len(held) == EXAMPLES and digest > max(held)):
             return
         held[digest] = example
