@@ -51,7 +51,15 @@ def test_documents_may_be_apart_on_both_targets(draft):
     assert targets.conflicts(draft(apart), npu=None) == []
     both = {**apart, "records.position_ids": "document"}
     assert targets.conflicts(draft(ASCEND | both, target="ascend"), npu=8) == []
-    assert targets.conflicts(draft(PIPELINE | both, target="ascend"), npu=8) == []
+    piped = PIPELINE | both | {"records.mask_end_of_document": False}
+    assert targets.conflicts(draft(piped, target="ascend"), npu=8) == []
+
+
+def test_loss_masked_at_ends_is_refused_where_micro_batches_are_averaged(draft):
+    told = draft(PIPELINE | {"records.mask_end_of_document": True}, target="ascend")
+    ((key, found, allowed),) = targets.conflicts(told, npu=8)
+    assert (key, found) == ("records.mask_end_of_document", "true")
+    assert allowed.startswith("false on target ascend with several micro batches")
 
 
 def test_positions_of_documents_are_refused_where_a_sharded_model_is_data_parallel(draft):

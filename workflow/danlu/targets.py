@@ -342,6 +342,15 @@ def _ascend(e: Experiment, npu: int | None) -> list[Conflict]:
                 "averages without regard to how many tokens each has: rows must be full",
             )
         )
+    if t.gradient_accumulation_steps * p.micro_batch_num > 1 and e.records.mask_end_of_document:
+        found.append(
+            (
+                "records.mask_end_of_document",
+                "true",
+                "false on target ascend with several micro batches, whose losses the framework "
+                "averages without regard to how many tokens each has",
+            )
+        )
     if t.sink_mode:
         found.append(
             (

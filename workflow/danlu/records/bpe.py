@@ -17,6 +17,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from danlu.records import bpe_kernels as kernels
+from danlu.records.bpe_trie import build_trie
 from danlu.tokenizer.bpe import PATTERN
 from danlu.tokenizer.texts import Texts, Tokens
 
@@ -177,7 +178,7 @@ def _trie(text: np.ndarray, ends: np.ndarray, order: np.ndarray, tokens: np.ndar
     size = 1 << 16
     while True:
         trie = np.full((size, 3), -1, dtype=np.int32)
-        extent = kernels.build_trie(text, ends, order, tokens, trie)
+        extent = build_trie(text, ends, order, tokens, trie)
         if extent >= 0:
             return np.ascontiguousarray(trie[: extent + 257])
         size *= 2
