@@ -1,7 +1,7 @@
 """The records as MindFormers' trainer reads them: stored rows made into columns, row by row.
 
-Order, shards and skipping are MindDataset's own; only what stands in a row is made here. It
-costs the host 60 us a row of 4096 (docs/records.md), next to nothing beside a step.
+Order, shards and skipping are MindDataset's own; only what stands in a row is made here, which
+costs the host next to nothing beside a step (docs/records.md).
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ written as much faster (docs/records.md).
 
 from __future__ import annotations
 
+import functools
+import itertools
 from dataclasses import dataclass
 from typing import Literal
 
@@ -88,7 +90,15 @@ class Form:
             positions = places - np.maximum.accumulate(np.where(begins, places, 0))
         if self.attention == "row":
             return inputs, labels, mask, positions.astype(np.int32)
-        document = np.cumsum(begins)
-        hidden = document[:, None] != document[None, :]
-        hidden |= places[None, :] > places[:, None]
-        return inputs, labels, mask, positions.astype(np.int32), hidden[None].astype(np.uint8)
+        hidden = np.ones((1, self.seq_length, self.seq_length), dtype=np.uint8)
+        bounds = [0, *np.flatnonzero(begins).tolist(), self.seq_length]
+        for start, end in itertools.pairwise(bounds):
+            length = end - start
+            hidden[0, start:end, start:end] = _later(self.seq_length)[:length, :length]
+        return inputs, labels, mask, positions.astype(np.int32), hidden
+
+
+@functools.cache
+def _later(length: int) -> np.ndarray:
+    """uint8 [length, length]: 1 where the second place comes after the first."""
+    return np.triu(np.ones((length, length), dtype=np.uint8), k=1)
