@@ -7,10 +7,12 @@ from pathlib import Path
 
 from danlu import errors, experiments
 from danlu.config import Packed
-from danlu.records.build import build
 
 
 def main() -> None:
+    # Imported here, as the processes that encode import this module too, and need less.
+    from danlu.records.build import build
+
     parser = argparse.ArgumentParser(
         prog="python -m danlu.records",
         description="Encode a corpus's train split and pack it into MindRecord files.",

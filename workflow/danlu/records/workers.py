@@ -26,7 +26,8 @@ ALONE = 64 << 20
 """Bytes of text up to which no process is started: that costs a second each."""
 
 RECYCLED = 256 << 20
-"""Bytes of text after which a process that remembers is replaced: 2 GiB at most, measured."""
+"""Bytes of text after which a process that remembers is replaced. gigatoken was measured to keep
+two bytes for each of mixed Chinese and English, a hundred for each word that is new."""
 
 Encoded = Iterator[tuple[Batch, Tokens]]
 
