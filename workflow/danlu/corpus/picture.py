@@ -24,15 +24,22 @@ def draw(stats: dict[str, Any], path: Path) -> None:
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update({"font.size": 10, "text.color": INK, "axes.labelcolor": INK})
-        figure = Figure(figsize=(10, 5), layout="constrained")
+        rows = shown(stats)
+        rules = 3.8 + 0.4 * max(0, len(rows) - 6)
+        figure = Figure(figsize=(10, 1.2 + rules), layout="constrained")
         FigureCanvasAgg(figure)
         figure.get_layout_engine().set(w_pad=0.12, h_pad=0.1)
-        top, below = figure.subfigures(2, 1, height_ratios=(1, 3.1))
+        top, below = figure.subfigures(2, 1, height_ratios=(1.2, rules))
         _whole(top, stats, colours)
         left, right = below.subplots(1, 2, sharey=True)
-        _rules(left, stats, colours, "documents")
-        _rules(right, stats, colours, "bytes")
+        _rules(left, stats, rows, colours, "documents")
+        _rules(right, stats, rows, colours, "bytes")
         figure.savefig(path, format="png", dpi=150, metadata={"Software": None})
+
+
+def shown(stats: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rules that are drawn: of a named set (`set.rule`), those that dropped something."""
+    return [row for row in stats["dropped"] if row["documents"] or "." not in row["rule"]]
 
 
 def _by_size(by_language: dict[str, dict[str, int]]) -> list[tuple[str, dict[str, int]]]:
@@ -76,11 +83,17 @@ def _whole(figure: Any, stats: dict[str, Any], colours: dict[str, str]) -> None:
     axes.axis("off")
 
 
-def _rules(axes: Axes, stats: dict[str, Any], colours: dict[str, str], unit: str) -> None:
+def _rules(
+    axes: Axes,
+    stats: dict[str, Any],
+    rows: list[dict[str, Any]],
+    colours: dict[str, str],
+    unit: str,
+) -> None:
     """A bar a rule, in pieces by language, with its amount and its share of all that was read."""
     whole = stats["cleaned"][unit]
-    longest = max((row[unit] for row in stats["dropped"]), default=0) or 1
-    for place, row in enumerate(stats["dropped"]):
+    longest = max((row[unit] for row in rows), default=0) or 1
+    for place, row in enumerate(rows):
         start = 0.0
         for lang, colour in colours.items():
             amount = row.get("by_language", {}).get(lang, {}).get(unit, 0)
@@ -101,10 +114,8 @@ def _rules(axes: Axes, stats: dict[str, Any], colours: dict[str, str], unit: str
         loc="left",
         fontsize=11,
     )
-    axes.set_yticks(
-        range(len(stats["dropped"])), [row["rule"].replace("_", " ") for row in stats["dropped"]]
-    )
-    axes.set_ylim(len(stats["dropped"]) - 0.4, -0.6)
+    axes.set_yticks(range(len(rows)), [row["rule"].replace("_", " ") for row in rows])
+    axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xlim(0, longest * 1.64)
     axes.set_xticks([])
     axes.tick_params(left=False)
