@@ -14,7 +14,7 @@ from danlu.corpus import wide
 
 # The files whose functions kernels call. These are compiled with `_nrt=False`: they make no array,
 # and numba need not count who holds those that they are given, which takes most of the time.
-CALLED = ("characters.py", "utf8.py", "shingling.py")
+CALLED = ("characters.py", "utf8.py", "shingling.py", "whole.py")
 
 
 def _digest() -> str:

@@ -11,142 +11,15 @@ import pyarrow as pa
 from numba import njit, types
 
 from danlu.config import Dedup
-from danlu.corpus.dedup.characters import BLANK, LETTERS, UNSPACED_SCRIPT, table
+from danlu.corpus.dedup.characters import table
 from danlu.corpus.dedup.compiled import compiled
-from danlu.corpus.dedup.shingling import (
-    GOLD,
-    STIR,
-    U,
-    character_shingles,
-    finish,
-    power,
-    word_shingles,
-)
-from danlu.corpus.dedup.utf8 import (
-    ascii_letters,
-    decode,
-    entry_of,
-    first_bytes,
-    from_on,
-    window,
-)
+from danlu.corpus.dedup.shingling import character_shingles, power, word_shingles
+from danlu.corpus.dedup.whole import look
 from danlu.corpus.languages import UNSPACED_SHARE
-from danlu.corpus.wide import HIGH, LOW, trailing_zeros
 
-BLANKS = U(0x2020202020202020)
-FULL = U(0xFF)
 # Room for the shingles of some hundred texts: they stay in the cache of the processor.
 ROOM = 1 << 16
 TEXTS = 1 << 10
-
-
-@njit(forceinline=True, _nrt=False)
-def set_bits(x):
-    """How many high bits of the bytes of x are set; other bits must be 0."""
-    return np.int64((x >> U(7)) * U(0x0101010101010101) >> U(56))
-
-
-@njit(forceinline=True, _nrt=False)
-def ascii_blanks(x):
-    """The high bit of each byte of x that is a blank of ASCII: 9 to 13 and 28 to 32."""
-    low = x & LOW
-    found = (from_on(low, U(9)) & ~from_on(low, U(14))) | (
-        from_on(low, U(28)) & ~from_on(low, U(33))
-    )
-    return found & ~x & HIGH
-
-
-@njit(forceinline=True, _nrt=False)
-def absorb(one, other, group):
-    """Both hashes after eight more bytes; each step is a bijection of its hash."""
-    one = (one ^ group) * STIR
-    one ^= one >> U(29)
-    other = (other + group) * GOLD
-    return one, other << U(31) | other >> U(33)
-
-
-@njit(_nrt=False)
-def without_trailing_blanks(data, at, end, entries):
-    """The end of data[at:end] without the blanks that it ends with."""
-    while end > at:
-        last = end - 1
-        while last > at and data[last] & 0xC0 == 0x80:
-            last -= 1
-        if not entry_of(entries, decode(data, last, end)[0]) & BLANK:
-            break
-        end = last
-    return end
-
-
-@njit(_nrt=False)
-def letters_of_ascii(data, at, end):
-    """How many letters of ASCII are in data[at:end]."""
-    letters = 0
-    while at < end:
-        letters += set_bits(ascii_letters(window(data, at, end))[0])
-        at += 8
-    return letters
-
-
-@njit(forceinline=True, _nrt=False)
-def is_han(x):
-    """Whether the first of the bytes of x begins one of U+5000 to U+9FFF, all of them Chinese."""
-    return (x & U(0xFF)) - U(0xE5) <= U(4)
-
-
-@njit(_nrt=False)
-def look(data, at, end, entries, share):
-    """A 128-bit hash of the text with each run of blanks as one, and whether it is unspaced.
-
-    share: of its letters, how many must be of scripts that put no blanks between words.
-    """
-    start, end = at, without_trailing_blanks(data, at, end, entries)
-    one, other, group, held, length = GOLD, STIR, U(0), 0, 0
-    letters, unspaced, after_blank = 0, 0, True
-    while at < end:
-        x = window(data, at, end)
-        high = x & HIGH
-        size = min(trailing_zeros(high) >> 3 if high else 8, end - at)
-        if size:
-            # Bytes of ASCII: all at once, or only the first where blanks may have to go.
-            blanks = first_bytes(ascii_blanks(x), size)
-            if blanks & (blanks << U(8)) or (after_blank and blanks & U(0x80)):
-                size, blanks = 1, blanks & U(0x80)
-            at += size
-            goes = after_blank and blanks & U(0x80) != U(0)
-            after_blank = blanks >> U(8 * size - 1) != U(0)
-            if goes:
-                continue
-            mask = (blanks >> U(7)) * U(0xFF)
-            packed = first_bytes((x & ~mask) | (BLANKS & mask), size)
-        elif is_han(x) and is_han(x >> U(24)) and at + 6 <= end:
-            letters, unspaced, after_blank = letters + 2, unspaced + 2, False
-            packed, size = first_bytes(x, 6), 6
-            at += 6
-        else:
-            code, size = decode(data, at, end)
-            entry = entry_of(entries, code)
-            at += size
-            letters += np.int64(entry & LETTERS != 0)
-            unspaced += np.int64(entry & UNSPACED_SCRIPT != 0)
-            packed = first_bytes(x, size)
-            if entry & BLANK:
-                if after_blank:
-                    continue
-                packed, size = U(0x20), 1
-            after_blank = entry & BLANK != 0
-        length += size
-        group |= packed << U(8 * held)
-        held += size
-        if held >= 8:
-            one, other = absorb(one, other, group)
-            held -= 8
-            group = packed >> U(8 * (size - held)) if held else U(0)
-    one, other = absorb(one, other, group)
-    one, other = absorb(one, other, U(length))
-    if unspaced:
-        letters += letters_of_ascii(data, start, end)
-    return finish(one), finish(other), unspaced > 0 and unspaced >= share * letters
 
 
 @njit
