@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow
@@ -169,6 +171,34 @@ def test_a_cut_or_damaged_packed_file_stops_the_run(read, name):
         read(name, whole[:-500])
     with pytest.raises(DanluError, match=rf"{name}: damaged or cut after line 0"):
         read(name, b"no archive at all")
+
+
+@pytest.mark.parametrize("name", ["x.jsonl", "x.jsonl.gz", "x.jsonl.zst", "x.parquet", "x.txt"])
+def test_memory_does_not_grow_with_the_file(tmp_path, name):
+    line, path = json.dumps({"text": "the same words again " * 1000}) + "\n", tmp_path / name
+    if name == "x.parquet":
+        parquet.write_table(pyarrow.table({"text": [line] * 6000}), path, use_dictionary=False)
+    else:
+        pack = {"gz": gzip.compress, "zst": zstandard.compress}.get(name.rsplit(".", 1)[1], bytes)
+        path.write_bytes(pack(line.encode() * 6000))
+    script = (
+        "import sys, resource\n"
+        "from pathlib import Path\n"
+        "from danlu.config import Corpus\n"
+        "from danlu.corpus import readers\n"
+        "told = Corpus.model_construct(text_column='text', language_column=None)\n"
+        "def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024\n"
+        "before, count = peak(), 0\n"
+        "for batch in readers.batches(sys.argv[2], Path(sys.argv[1]), told):\n"
+        "    count += batch.documents.num_rows\n"
+        "print(count, peak() - before)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(path), name], capture_output=True, text=True, check=True
+    )
+    count, grown = map(int, done.stdout.split())
+    assert count == 6000
+    assert grown < 90, f"{grown} MiB for 126 MB"
 
 
 def test_a_text_file_is_one_document(read):

@@ -17,7 +17,9 @@ from danlu.corpus.jsonl import PADDING
 from danlu.errors import DanluError
 
 BLOCK = 1 << 22
-PACKED = 1 << 16
+# Packed bytes that are unpacked at once: fewer where they become more than a piece.
+PACKED = (64, 1 << 13)
+PIECE = 1 << 20
 # A longer line is not held in memory.
 LINE = 1 << 28
 TOO_LONG = f"longer than {LINE >> 20} MiB; cut it into documents"
@@ -125,7 +127,7 @@ class _Unpacked(io.RawIOBase):
     """
 
     def __init__(self, path: Path, frame: Callable[[], Any], padding: bytes = b""):
-        self._file = path.open("rb", buffering=0)
+        self._file = path.open("rb")
         self._pieces = self._unpack(frame, padding)
         self._piece = memoryview(b"")
         self.lines = 0
@@ -152,12 +154,16 @@ class _Unpacked(io.RawIOBase):
         return size
 
     def _unpack(self, frame: Callable[[], Any], padding: bytes) -> Iterator[bytes]:
-        unpacking, begun = frame(), False
-        while packed := self._file.read(PACKED):
+        unpacking, begun, size = frame(), False, PACKED[0]
+        while packed := self._file.read(size):
+            made = 0
             while packed := packed if begun else packed.lstrip(padding):
-                yield unpacking.decompress(packed)
+                piece = unpacking.decompress(packed)
+                yield piece
+                made += len(piece)
                 begun, packed = not unpacking.eof, unpacking.unused_data
                 if unpacking.eof:
                     unpacking = frame()
+            size = max(size // 4, PACKED[0]) if made > PIECE else min(2 * size, PACKED[1])
         if begun:
             raise EOFError("the stream ends in the middle")
