@@ -58,7 +58,8 @@ def pairs(texts: Sequence[str], characters: bool, threshold: float) -> Truth:
     owner = np.repeat(np.arange(len(made)), sizes)
     order = np.lexsort((inverse, counts[inverse], owner))
     place = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    prefix = place < np.repeat(sizes - np.ceil(threshold * sizes).astype(int) + 1, sizes)
+    rest = np.ceil(threshold * sizes).astype(int) - 1
+    prefix = place < np.repeat(sizes - rest, sizes)
     rows, columns = owner[order][prefix], inverse[order][prefix]
     matrix = sparse.csr_matrix(
         (np.ones(len(rows), np.int32), (rows, columns)), (len(made), len(counts))
@@ -69,7 +70,9 @@ def pairs(texts: Sequence[str], characters: bool, threshold: float) -> Truth:
         met = (matrix[start : start + 4096] @ transposed).tocoo()
         one, other = met.row.astype(np.int64) + start, met.col.astype(np.int64)
         small, large = np.minimum(sizes[one], sizes[other]), np.maximum(sizes[one], sizes[other])
-        keep = (one < other) & (small >= threshold * large)
+        # What two sets share beyond their rarest shingles is in the rest of one of them.
+        needed = threshold / (1 + threshold) * (small + large) - np.maximum(rest[one], rest[other])
+        keep = (one < other) & (small >= threshold * large) & (met.data >= needed - 1e-9)
         for a, b in zip(one[keep].tolist(), other[keep].tolist(), strict=True):
             common = len(np.intersect1d(made[a], made[b], assume_unique=True))
             jaccard = common / (sizes[a] + sizes[b] - common)
