@@ -36,8 +36,9 @@ environment:
 	$(BIN)/python -m danlu.corpus.kernels
 	@cat envs/uv.txt $(LOCK) pyproject.toml > .venv/installed
 
+# Two at a time, a file to one of them: what a file's tests share is made once.
 test: environment
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" --numprocesses 2 --dist loadfile
 
 test-slow: environment
 	$(BIN)/python -m pytest -m slow

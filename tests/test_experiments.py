@@ -134,6 +134,19 @@ MINE = "config/experiments/mine.yaml"
             "weights:\n  prompts:\n    - a\n    - 3\n",
             f"{MINE}:2: weights.prompts.1: found 3; allowed: text",
         ),
+        (
+            "weights:\n  prompts: [a, '']\n",
+            f"{MINE}:2: weights.prompts.1: found '' (text); allowed: text that is not empty",
+        ),
+        (
+            "weights:\n  prompts: [a, a]\n",
+            f"{MINE}:2: weights.prompts: found a list of 2; allowed: prompts that differ from each "
+            "other",
+        ),
+        (
+            "training:\n  total_steps: 2147483648\n",
+            f"{MINE}:2: training.total_steps: found 2147483648; allowed: less than 2147483648",
+        ),
         ("1: x\n", f"{MINE}:1: 1: found 1; allowed: text as a key"),
         ("target: ascend\n", f"{MINE}:1: target: found 'ascend' (text); allowed: only cpu, as "
          "config.yaml or the profile says"),
@@ -267,7 +280,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 
 @settings(max_examples=60, deadline=None)
 @example(rate=1.0, epsilon=1.0, prompts=["\u2028", "\ufeff\r\n"], column="a\x85b")
-@given(rate=finite, epsilon=finite, prompts=st.lists(texts, min_size=2), column=texts)
+@given(rate=finite, epsilon=finite, prompts=st.lists(texts, min_size=2, unique=True), column=texts)
 def test_whatever_it_holds_an_experiment_survives_being_archived(
     tmp_path_factory, draft, rate, epsilon, prompts, column
 ):

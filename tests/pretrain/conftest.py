@@ -61,11 +61,13 @@ class Supervised:
         """How the fake workers behave from the next start on."""
         (self.folder / "fake.json").write_text(json.dumps(fake))
 
-    def run(self, **patience: float) -> tuple[int, str]:
+    def run(
+        self, msrun: tuple[str, ...] = (str(FAKES / "msrun.py"),), **patience: float
+    ) -> tuple[int, str]:
         """Supervise in this process; the exit status, and what was said on stderr."""
         commands = Commands(
             worker=(str(FAKES / "worker.py"),),
-            msrun=(str(FAKES / "msrun.py"),),
+            msrun=msrun,
             follow=(sys.executable, str(FAKES / "follow.py")),
             patience=Patience(**patience),
         )

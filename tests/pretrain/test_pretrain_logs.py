@@ -70,6 +70,14 @@ def test_what_the_frameworks_tell_by_the_way_is_not_shown(tmp_path):
     ]
 
 
+def test_of_a_process_that_was_killed_only_an_error_counts(tmp_path):
+    log = tmp_path / "worker_0.log"
+    log.write_text("free(): invalid pointer\n")
+    assert last_words(log, any_line=False) == []
+    log.write_text(MINDSPORE)
+    assert last_words(log, any_line=False)[-1].startswith("ValueError: For 'MatMul'")
+
+
 def test_a_log_that_is_missing_says_nothing(tmp_path):
     assert last_words(tmp_path / "no.log") == []
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-import shutil
+import socket
 import subprocess
 import sys
 
@@ -54,6 +54,7 @@ def test_a_run_that_finishes_is_published(supervised, changes):
     assert names == ["start", *["checkpoint"] * 3, "worker_done", "finish"]
     start, finish = run.events("start", "finish")
     assert (start["attempt"], start["step"], start["code"]) == (1, 0, runs.code_digest("pretrain"))
+    assert start["host"] == socket.gethostname()
     workers = [f"worker_{rank}" for rank in range(2 if not changes else 1)]
     assert sorted(finish["pids"]) == ["launcher", "supervisor", *workers]
     given = (run.folder / "mindformers.yaml").read_text()
@@ -172,13 +173,21 @@ def test_a_follower_that_dies_is_told_once_and_training_goes_on(supervised):
     assert said.count("the curve is not sent to MLflow while it grows (status 5") == 1
 
 
-def test_msrun_that_cannot_start_is_shown_with_its_own_lines(supervised):
-    run = supervised({"parallel.devices": 2})
-    shutil.rmtree(run.folder / "train", ignore_errors=True)
+def test_workers_that_fail_before_their_first_step_are_shown_with_their_own_lines(supervised):
+    run = supervised()
     (run.folder / "fake.json").unlink()
     status, said = run.run()
     assert status == 1
+    assert "ended with status 1 after step 0 of 12" in said
     assert "FileNotFoundError" in said
+
+
+def test_msrun_that_cannot_start_is_shown_with_its_own_lines(supervised):
+    run = supervised()
+    status, said = run.run(msrun=("-m", "no_such_launcher"))
+    assert status == 1
+    assert "msrun ended with status 1 after step 0 of 12" in said
+    assert "msrun: " in said and "No module named no_such_launcher" in said
 
 
 def test_finished_it_is_published_again_without_training(supervised):

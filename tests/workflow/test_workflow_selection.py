@@ -101,6 +101,12 @@ def test_all_faults_of_the_keys_are_told_at_once():
     ]
 
 
+@pytest.mark.parametrize("date", ["20261130", "2026-W49-1", "2026-11-30T10:00"])
+def test_a_day_has_one_form(date):
+    (told,) = faults(date=date)
+    assert told.endswith(f"date: found '{date}'; allowed: a day, as 2026-11-30")
+
+
 def test_all_faults_of_all_experiments_are_told_at_once():
     told = faults(experiments="ascend8-qwen3,nope", data="elsewhere")
     assert told[0].startswith("elsewhere.dvc: ")

@@ -14,12 +14,14 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from danlu import targets
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
+# MindSpore's optimizers count their updates in an int32.
+Steps = Annotated[int, Field(ge=1, lt=2**31)]
 
 
 class Section(BaseModel):
@@ -255,7 +257,7 @@ class Model(Section):
 
 
 class Training(Section):
-    total_steps: Count = Field(description="Optimizer steps of the whole run.")
+    total_steps: Steps = Field(description="Optimizer steps of the whole run.")
     global_batch_size: Count = Field(description="Rows in one optimizer step, over all devices.")
     micro_batch_size: Count = Field(description="Rows that one device computes at a time.")
     gradient_accumulation_steps: Count
@@ -293,8 +295,16 @@ class Parallel(Section):
     sequence_parallel: bool
 
 
+def _different(prompts: tuple[str, ...]) -> tuple[str, ...]:
+    if len(set(prompts)) < len(prompts):
+        raise ValueError("prompts that differ from each other")
+    return prompts
+
+
 class Weights(Section):
-    prompts: tuple[str, ...] = Field(
+    prompts: Annotated[
+        tuple[Annotated[str, Field(min_length=1)], ...], AfterValidator(_different)
+    ] = Field(
         min_length=2,
         description="Fixed prompts whose logits are stored at the end of training, "
         "and that conversion and export must reproduce.",

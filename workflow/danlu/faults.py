@@ -67,7 +67,10 @@ def _kind(error: Mapping[str, Any]) -> str:
         return f"a list of at least {error['ctx']['min_length']}"
     if kind == "string_pattern_mismatch":
         return f"text of the pattern {error['ctx']['pattern']}"
-    return error["msg"].removeprefix("Input should be ").removeprefix("Value should be ")
+    message = error["msg"]
+    for said in ("Input should be ", "Value should be ", "Value error, "):
+        message = message.removeprefix(said)
+    return message
 
 
 def siblings(model: Any, path: tuple[str, ...]) -> str:

@@ -26,10 +26,13 @@ from danlu.experiments import ConfigurationError
 
 
 def _day(date: str) -> str:
+    """A day in the one form that names folders: ISO 8601 has others, such as 20261130."""
     try:
-        return datetime.date.fromisoformat(date).isoformat()
+        if datetime.date.fromisoformat(date).isoformat() == date:
+            return date
     except ValueError:
-        raise ValueError("a day, as 2026-11-30") from None
+        pass
+    raise ValueError("a day, as 2026-11-30")
 
 
 def _folder(name: str) -> str:
@@ -160,22 +163,18 @@ def read(config: Mapping[str, Any], file: Path) -> Selection:
         for each in words.own(error):
             key = str(each["loc"][0])
             if values[key] is None and key in LOWEST:
-                faults.append(f"{file}: {key}: missing; allowed: {_allowed(each)}")
+                faults.append(f"{file}: {key}: missing; allowed: {words.allowed(each)}")
                 continue
             written = key in layer.values and layer.values[key] == config.get(key)
             source = layer.where((key,)) if written else "--config or --configfile"
             if each["type"] == "extra_forbidden":
                 told = f"unknown key; allowed: {', '.join(Selection.model_fields)}"
             else:
-                told = f"found {config.get(key)!r}; allowed: {_allowed(each)}"
+                told = f"found {config.get(key)!r}; allowed: {words.allowed(each)}"
             faults.append(f"{source}: {key}: {told}")
     if faults:
         raise ConfigurationError(faults)
     return selection
-
-
-def _allowed(fault: Mapping[str, Any]) -> str:
-    return words.allowed(fault).removeprefix("Value error, ")
 
 
 def plan(selection: Selection, file: Path) -> Plan:

@@ -35,12 +35,11 @@ def main():
                     given.task, env=environment, stdout=log, stderr=log, start_new_session=True
                 )
             )
-    failed = None
-    while failed is None and any(worker.poll() is None for worker in workers):
-        for worker in workers:
-            if worker.poll() not in (0, None):
-                failed = worker
-                break
+    while True:
+        alive = any(worker.poll() is None for worker in workers)
+        failed = next((worker for worker in workers if worker.poll() not in (0, None)), None)
+        if failed is not None or not alive:
+            break
         time.sleep(0.3)
     if failed is not None:
         code = failed.returncode

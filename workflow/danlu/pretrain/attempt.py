@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from signal import SIGTERM
+from signal import SIGKILL, SIGTERM
 from typing import Any
 
 from danlu.pretrain import processes
@@ -102,11 +102,14 @@ class Attempt:
             code = self.launcher.wait()
         self._read()
         self.workers.look()
-        self._complete_exit_codes(code)
+        named = self._complete_exit_codes(code)
         msrun = None if self._own_kill or self.workers.devices == 1 else code
         first = self.workers.first_failed
         if msrun is not None and msrun < 0:
             first = None  # the kernel has killed the workers because msrun was killed
+        elif first is not None and first.code == -SIGKILL and named:
+            # msrun kills the victims of the one that it names, which it may have reaped unseen.
+            first = next((w for w in self.workers.found.values() if w.process.pid in named), None)
         step = {name: event.get("step") for name, event in self._seen.items()}
         return Ending(
             steps=self.steps,
@@ -205,8 +208,11 @@ class Attempt:
             return True
         return False
 
-    def _complete_exit_codes(self, launcher: int) -> None:
-        """Statuses that the kernel gave to the parent only: to this process, or to msrun."""
+    def _complete_exit_codes(self, launcher: int) -> set[int]:
+        """Statuses that the kernel gave to the parent only: to this process, or to msrun.
+
+        Returns the process ids of the workers that msrun says have failed.
+        """
         for worker in self.workers.found.values():
             if worker.code is None and self.workers.devices == 1:
                 worker.code = launcher
@@ -217,6 +223,7 @@ class Attempt:
         for worker in self.workers.found.values():
             if worker.code is None:
                 worker.code = saw.get(worker.process.pid)
+        return set(saw)
 
 
 def _text(path: Path) -> str:

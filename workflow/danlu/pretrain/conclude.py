@@ -49,14 +49,29 @@ def _finish(given: Inputs, finished: dict[str, Any], facts: dict[str, Any]) -> i
 
 
 def _fail(train: Path, folder: Path, why: Fail, facts: dict[str, Any], ending: Ending) -> int:
-    """Show what the worker that failed first said itself, or msrun where none did."""
+    """Show what the worker that failed first said itself; where none did, any that says why."""
     rank = ending.failed
     event = {"exit": why.exit_code, "rank": rank, "reason": why.reason}
     events.append(train / "events.jsonl", "worker_failed", **facts, **event)
     say(why.reason)
-    by_itself = rank is None and ending.worker_done is None
-    name = "msrun" if by_itself and (folder / "msrun.log").exists() else f"worker_{rank or 0}"
-    for line in logs.last_words(folder / f"{name}.log"):
+    name, lines = _last_words(folder, ending)
+    for line in lines:
         say(f"  {name}: {line.removeprefix(logs.OWN)}")
     say(f"logs: {folder}")
     return why.exit_code
+
+
+def _last_words(folder: Path, ending: Ending) -> tuple[str, list[str]]:
+    """Whose log says why, and its lines.
+
+    A process that was killed said nothing of it, and the framework's lines before are noise:
+    of such a one, and of a worker that nobody saw fail, only an error of its own counts.
+    """
+    if ending.failed is not None:
+        name = f"worker_{ending.failed}"
+        code = ending.exit_codes.get(ending.failed)
+        return name, logs.last_words(folder / f"{name}.log", any_line=code is None or code > 0)
+    for log in sorted(folder.glob("worker_*.log")):
+        if lines := logs.last_words(log, any_line=False):
+            return log.stem, lines
+    return "msrun", logs.last_words(folder / "msrun.log", any_line=(ending.msrun or 0) >= 0)

@@ -17,12 +17,12 @@ _ERROR = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit|Warning)\b
 _NOISE = re.compile(r"^\[(?:DEBUG|INFO|WARNING)\]| - (?:DEBUG|INFO|WARNING) - ")
 
 
-def last_words(log: Path, shown: int = SHOWN) -> list[str]:
+def last_words(log: Path, shown: int = SHOWN, any_line: bool = True) -> list[str]:
     """The lines of a worker's log that say why it failed, at most `shown`.
 
     Its lines beginning `danlu: ` if it wrote any; else the end of its last traceback, up to
-    and with the error's own lines; else the last lines that are neither blank nor the
-    frameworks' information and warnings. Empty where the log is missing or says nothing.
+    and with the error's own lines; else, if any_line, the last lines that are neither blank nor
+    the frameworks' information and warnings. Empty where the log is missing or says nothing.
     """
     lines = _end(log)
     own = [line for line in lines if line.startswith(OWN)]
@@ -31,6 +31,8 @@ def last_words(log: Path, shown: int = SHOWN) -> list[str]:
     starts = [n for n, line in enumerate(lines) if line.strip() == _TRACEBACK]
     if starts:
         return _traceback(lines[starts[-1] :], shown)
+    if not any_line:
+        return []
     return [line for line in lines if line.strip() and not _NOISE.search(line)][-shown:]
 
 

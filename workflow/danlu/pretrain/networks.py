@@ -41,9 +41,10 @@ class GatedMLP(MLPInterleaved):
     """MindFormers' MLP with the rows of gate and up taken apart in the weight [2I, H], which
     is cheap, and not in the activations [S * B, 2I]."""
 
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        self.swiglu = cells.SwiGLUCore()
+    def __init__(self, config, *args, **kwargs):
+        super().__init__(config, *args, **kwargs)
+        # A backward pass of its own makes a cycle in the graph of a layer that is recomputed.
+        self.swiglu = cells.SwiGLU() if config.recompute else cells.SwiGLUCore()
         self.matmul_bt = P.MatMul(transpose_b=True)
         self.halve = P.Split(1, 2)
 
