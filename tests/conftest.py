@@ -197,6 +197,7 @@ def make_miniature(folder: Path) -> Project:
     (data / "documents.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     (folder / "config/experiments/miniature.yaml").write_text(EXPERIMENT)
     project.edit("config/config.yaml", "experiments: [baseline]", "experiments: [miniature]")
+    project.edit("config/config.yaml", "shards: 1 ", "shards: 2 ")
     added = project.call("dvc", "add", "data")
     assert added.returncode == 0, added.stdout
     project.git("add", "--all")

@@ -155,7 +155,7 @@ def test_the_same_bytes_whatever_the_hash_seed_and_the_threads(data, told, tmp_p
         command = ["-m", "danlu.corpus", "--data", str(data), "--out", str(out)]
         done = subprocess.run(
             [sys.executable, *command, "--settings", told().canonical()],
-            env=os.environ | {"PYTHONHASHSEED": hash_seed, "RAYON_NUM_THREADS": threads},
+            env=os.environ | {"PYTHONHASHSEED": hash_seed, "NUMBA_NUM_THREADS": threads},
             capture_output=True,
             text=True,
         )
