@@ -1,5 +1,6 @@
 """Documents as token ids: where they begin and end, and which ids are refused."""
 
+import numpy as np
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
@@ -33,7 +34,8 @@ def encoded(texts, tokenizer, begin=False, batch=2):
     for n in range(0, len(texts), batch):
         part = texts[n : n + batch]
         numbers = range(n, n + len(part))
-        made = Batch([f"d/{m}" for m in numbers], [f"l{m}" for m in numbers], Texts.of(part))
+        langs = np.array([f"l{m}" for m in numbers])
+        made = Batch([f"d/{m}" for m in numbers], langs, Texts.of(part))
         given.append((made, Tokens.of([tokenizer.encode(text).ids for text in part])))
     return [
         pair

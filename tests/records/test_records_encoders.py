@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -167,7 +168,7 @@ def test_a_model_of_another_form_is_refused_with_the_reason(change, why):
 
 def batches(count):
     return [
-        Batch([f"{n}"], ["en"], Texts.of([TEXTS[n % 4] * (1 + n % 5), f"{n}"]))
+        Batch([f"{n}"], np.array(["en"]), Texts.of([TEXTS[n % 4] * (1 + n % 5), f"{n}"]))
         for n in range(count)
     ]
 

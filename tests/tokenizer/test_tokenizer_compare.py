@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from danlu.errors import DanluError
 from danlu.tokenizer import compare, documents
 from danlu.tokenizer.build import Settings, build
 from danlu.tokenizer.texts import Texts, Tokens
@@ -92,9 +93,30 @@ def test_batches_hold_the_documents_in_order(corpus):
     path = corpus / "train.jsonl"
     found = list(documents.batches(path, size=200))
     assert len(found) > 10
-    assert [i for batch in found for i in batch.ids] == [d.id for d in documents.read(path)]
+    assert [str(i) for batch in found for i in batch.ids] == [d.id for d in documents.read(path)]
+    assert [n for b in found for n in b.langs.tolist()] == [d.lang for d in documents.read(path)]
     texts = [text for batch in found for text in batch.texts.strings()]
     assert texts == [d.text for d in documents.read(path)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['{"id": "d", "text": "x", "lang": 7}', '{"id": "d", "text": "x"}', "{", '{"id": "d"}'],
+)
+def test_a_line_that_is_no_document_is_named(corpus, line):
+    path = corpus / "train.jsonl"
+    path.write_text(path.read_text() + line + "\n")
+    with pytest.raises(DanluError, match=r"train\.jsonl:121: not a document with the texts"):
+        list(documents.batches(path, size=200))
+
+
+def test_a_line_longer_than_a_batch_is_read(tmp_path):
+    path = tmp_path / "train.jsonl"
+    texts = ["中" * 5000, "", "a", "\u0000\n" * 700]
+    rows = [{"id": f"{n}", "text": text, "lang": "zh"} for n, text in enumerate(texts)]
+    path.write_text("\n".join(json.dumps(row) for row in rows))  # no line end at the end
+    found = list(documents.batches(path, size=64))
+    assert [text for batch in found for text in batch.texts.strings()] == texts
 
 
 def test_parts_of_texts_and_of_tokens_are_those_of_lists():

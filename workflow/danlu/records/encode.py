@@ -18,11 +18,11 @@ from danlu.tokenizer.texts import Tokens
 class Encoded:
     """Documents of one token at least.
 
-    langs: the language of each. tokens: with the end-of-document token, and the begin token
+    langs: of each, a numpy array of text. tokens: with the end-of-document token, and the begin token
     if asked for.
     """
 
-    langs: list[str]
+    langs: np.ndarray
     tokens: Tokens
 
 
@@ -46,10 +46,7 @@ def finish(
         kept = np.diff(tokens.offsets) > 0
         if not kept.any():
             continue
-        langs = batch.langs
-        if not kept.all():
-            langs = [lang for lang, keep in zip(langs, kept.tolist(), strict=True) if keep]
-        yield Encoded(langs, _ended(tokens, kept, ids, begin_of_document))
+        yield Encoded(batch.langs[kept], _ended(tokens, kept, ids, begin_of_document))
 
 
 def _ended(tokens: Tokens, kept: np.ndarray, ids: Ids, begin_of_document: bool) -> Tokens:

@@ -40,10 +40,9 @@ class Tally:
     def documents(self, encoded: Iterable[Encoded]) -> Iterator[Tokens]:
         """The token ids of the documents, counted."""
         for batch in encoded:
-            langs = np.array(batch.langs)
             lengths = np.diff(batch.tokens.offsets)
-            for lang in sorted(set(batch.langs)):
-                _count(self.lengths.setdefault(lang, Counter()), lengths[langs == lang])
+            for lang in np.unique(batch.langs).tolist():
+                _count(self.lengths.setdefault(lang, Counter()), lengths[batch.langs == lang])
             yield batch.tokens
 
     def rows(self, blocks: Iterable[Rows]) -> Iterator[Rows]:
