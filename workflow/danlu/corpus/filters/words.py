@@ -1,7 +1,9 @@
 """Words and sentences of English text, as spaCy's rules for English split it (spacy.lang.en).
 
 A mark is a word of its own, and so are the parts of a contraction; an abbreviation keeps its full
-stop. spaCy's lists of exceptions are much longer; docs/corpus.md says what that changes.
+stop; a hyphen parts what it stands between, but not a
+letter and a digit. spaCy's lists of exceptions are much longer;
+docs/corpus.md says what that changes.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ _WORD = re.compile(
     | \b(?:[A-Za-z]\.)+(?!\w)
     | [Cc]an(?=not\b) | [Oo]['’]clock\b
     | [^\W\d_]+(?=n['’]t\b) | n['’]t\b | ['’](?:s|S|re|RE|ve|VE|ll|LL|d|D|m|M)\b
+    | (?<![\w-])-+[^\W_]+ | [^\W\d_]+-+(?![\w-]) | [^\W\d_]+-\d[^\W_]*
     | \d+(?:[.,:/]\d+)*[^\W\d_]*
     | [^\W_]+(?:(?<=\w)_+[^\W_]+)*
     | \.{2,} | -{2,}
