@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import random
+
 import pytest
 
 from danlu.corpus.documents import Document
 from danlu.corpus.filters import Rules, chinese
+from danlu.corpus.stage import build
 
 LAW = (
     "全国人民代表大会会议每年举行一次，由全国人民代表大会常务委员会召集。\n"
@@ -72,3 +76,30 @@ def test_repeated_characters_count_once():
     assert chinese.repeated_share(part + part) == 0.5
     assert chinese.repeated_share(part + part + part) == 2 / 3
     assert chinese.repeated_share("") == 0
+
+
+def test_what_is_asked_for_stands_in_the_corpus_and_in_its_stats(told, tmp_path):
+    draw, syllables = random.Random(5), ["ba", "ke", "lo", "mi", "nu", "ra", "se", "ti"]
+    texts = [
+        " ".join("the " + "".join(draw.choices(syllables, k=2)) + " of" for _ in range(30))
+        for _ in range(60)
+    ]
+    texts += [f"{texts[0][:200]} write to me@example.com, as others have done with that before."]
+    short = "A short text, with the mail me@example.com in it."
+    held = tmp_path / "held.txt"
+    held.write_text(texts[1])
+    rows = [{"text": text, "lang": "en"} for text in (*texts, short)]
+    (tmp_path / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    settings = told(
+        english=("gopher_quality",), mask_personal=("email",), decontaminate=(str(held),)
+    )
+    build(tmp_path / "data.jsonl", settings, tmp_path / "out")
+    stats = json.loads((tmp_path / "out/stats.json").read_text())
+    dropped = {row["rule"]: row["documents"] for row in stats["dropped"]}
+    assert dropped["gopher_quality.words"] == dropped["contaminated"] == 1
+    assert [row["examples"][0]["text"] for row in stats["dropped"] if row["documents"]] == [
+        short.replace("me@example.com", "<email>"), texts[1][:159] + "…"
+    ]  # fmt: skip
+    kept = (tmp_path / "out/train.jsonl").read_text() + (tmp_path / "out/heldout.jsonl").read_text()
+    assert "write to <email>, as" in kept
+    assert "@" not in kept
