@@ -252,6 +252,25 @@ def test_parquet_rows_are_documents(told, tmp_path):
     ]
 
 
+@pytest.mark.parametrize("kind", [pyarrow.string(), pyarrow.large_string()])
+def test_parquet_columns_mean_what_those_of_a_line_mean(told, tmp_path, kind):
+    columns = {
+        "text": ["one", "法律", "", "two"],
+        "id": ["a", " ", "", None],
+        "lang": ["ZH_cn", None, " ", "de"],
+        "source": ["s", "\u3000", None, ""],
+    }
+    as_parquet(tmp_path / "x.parquet", **{k: pyarrow.array(v, kind) for k, v in columns.items()})
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    (tmp_path / "x.jsonl").write_text(lines)
+    by_row = items_of("x.parquet", tmp_path / "x.parquet", told())
+    by_line = items_of("x.jsonl", tmp_path / "x.jsonl", told())
+    assert [(d.text, d.lang) for d in by_row] == [(d.text, d.lang) for d in by_line]
+    assert by_row[0] == Document("a", "one", "zh", "s")
+    assert by_row[1] == Document("x.parquet:2", "法律", "zh", "x.parquet")
+
+
 def test_parquet_text_that_is_not_utf8_is_rejected_by_row(told, tmp_path):
     text = pyarrow.array([b"one", b"caf\xe9", b"two"]).view(pyarrow.string())
     as_parquet(tmp_path / "x.parquet", text=text)
