@@ -67,7 +67,7 @@ def main() -> None:
     print(f"{corpus}: {size(corpus / 'train.jsonl') / 1e6:.0f} MB, tokenizer of {given.vocabulary}")
     peers = {}
     for kind in encoders.KINDS:
-        found = measured(["--encode", kind.name, str(kept)], given)
+        found = measured(["--encode", kind.name, str(tokenizer)], given)
         peers[f"encode_{kind.name}"] = found
         print(f"encode, {kind.name}: {told(found, 'Mtok/CPU-s')}", flush=True)
     for how in ("columns_row_a_call", "columns", "danlu"):
@@ -159,13 +159,12 @@ def measured(arguments: list[str], given: argparse.Namespace) -> dict[str, objec
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def encode_peer(name: str, kept: Path) -> dict[str, object]:
+def encode_peer(name: str, tokenizer: Path) -> dict[str, object]:
     """An encoder on the last PEER_BYTES of the corpus, in batches as the rule gives them."""
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    tokenizer = next(kept.glob("tokenizer-*"))
     encoder = encoders.make(name, tokenizer)
     encoder(Texts.of(["warm up"]))
-    path = kept / "peer" / "train.jsonl"
+    path = tokenizer.parent / "peer" / "train.jsonl"
     batches = [batch.texts for batch in documents.batches(path)]
     started = time.process_time()
     tokens = sum(len(encoder(texts).ids) for texts in batches)
