@@ -12,8 +12,8 @@ Piece = tuple[Literal["same", "differs", "left out"], str]
 
 # A word of an alphabet, a run of blanks, or any other character by itself, as Chinese.
 TOKEN = re.compile(r"[^\W\d_\u2e80-\U0003ffff]+|\d+|\s+|.", re.DOTALL)
-COMPARED = 1500
-"""Tokens that are compared from the first difference on; the time grows with their square."""
+COMPARED = 400
+"""Tokens that are compared from the first difference on; repetitions take the cube of it."""
 HEAD, TAIL = 60, 60
 """Characters that are shown of the beginning and the end of a long run."""
 
