@@ -8,13 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
 from danlu.corpus import texts
 from danlu.corpus.clean import clean
+from danlu.corpus.compiled import compiled
 from danlu.corpus.kinds import CODE_POINTS, matched
-from danlu.corpus.wide import HIGH, KERNEL, LOW, ONES, equal_bytes, load64
+from danlu.corpus.wide import HIGH, LOW, ONES, equal_bytes, load64
 
 # What may stand beside a character in a clean text: DIRTY characters are cleaned, or may be;
 # PLAIN ones stay whatever is beside them; beside another one, a SUSPECT is a sign of text that
@@ -45,7 +46,7 @@ _PLACES = types.Array(types.int64, 1, "C", readonly=True)
 _BLANK, _DELETE = np.uint64(0x20), np.uint64(0x7F)
 
 
-@njit(types.void(_READ, _PLACES, types.uint8[::1], types.boolean, types.boolean[::1]), **KERNEL)
+@compiled(types.void(_READ, _PLACES, types.uint8[::1], types.boolean, types.boolean[::1]))
 def _vouch(data, offsets, classes, judge, clean_ones):
     for text in range(len(offsets) - 1):
         i, end = offsets[text], offsets[text + 1]

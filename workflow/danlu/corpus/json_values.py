@@ -9,9 +9,10 @@ and no place is compared with the end of the data.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
+from numba import types
 
-from danlu.corpus.wide import HIGH, KERNEL, ONES, equal_bytes, load64, store64, trailing_zeros
+from danlu.corpus.compiled import compiled
+from danlu.corpus.wide import HIGH, ONES, equal_bytes, load64, store64, trailing_zeros
 
 DEPTH = 60
 DIGITS = 300
@@ -26,7 +27,7 @@ NOT_VOUCHED = -1
 WHOLE, OTHER = 0, 1
 
 
-@njit(types.int64(types.uint8), **KERNEL)
+@compiled(types.int64(types.uint8))
 def _hex(c):
     if 48 <= c <= 57:
         return np.int64(c) - 48
@@ -36,7 +37,7 @@ def _hex(c):
     return np.int64(-1)
 
 
-@njit(types.int64(BYTES, types.int64), **KERNEL)
+@compiled(types.int64(BYTES, types.int64))
 def _hex4(data, i):
     value = 0
     for k in range(4):
@@ -47,7 +48,7 @@ def _hex4(data, i):
     return value
 
 
-@njit(types.int64(BYTES, types.int64, types.int64), **KERNEL)
+@compiled(types.int64(BYTES, types.int64, types.int64))
 def _put(out, p, point):
     """Write a code point as UTF-8; where the next goes."""
     if point < 0x80:
@@ -69,7 +70,7 @@ def _put(out, p, point):
     return p + 4
 
 
-@njit(types.int64(BYTES, types.int64), **KERNEL)
+@compiled(types.int64(BYTES, types.int64))
 def _sequence(data, i):
     """The length of the UTF-8 sequence of two to four bytes at i; 0 where it is none."""
     c, second = data[i], data[i + 1]
@@ -90,7 +91,7 @@ def _sequence(data, i):
     return 4
 
 
-@njit(types.UniTuple(types.int64, 2)(BYTES, types.int64, BYTES, types.int64), **KERNEL)
+@compiled(types.UniTuple(types.int64, 2)(BYTES, types.int64, BYTES, types.int64))
 def _escape(data, i, out, p):
     """Write what the escape at i stands for; the places behind both, or NOT_VOUCHED."""
     c = data[i + 1]
@@ -125,7 +126,7 @@ def _escape(data, i, out, p):
     return i + 2, p + 1
 
 
-@njit(types.UniTuple(types.int64, 2)(BYTES, types.int64, BYTES, types.int64), **KERNEL)
+@compiled(types.UniTuple(types.int64, 2)(BYTES, types.int64, BYTES, types.int64))
 def string(data, i, out, p):
     """Write the string whose first byte is at i, unescaped, to p.
 
@@ -175,21 +176,21 @@ def string(data, i, out, p):
                 p += length
 
 
-@njit(types.int64(BYTES, types.int64), **KERNEL)
+@compiled(types.int64(BYTES, types.int64))
 def blanks(data, i):
     while data[i] == 32 or data[i] == 9 or data[i] == 13:
         i += 1
     return i
 
 
-@njit(types.int64(BYTES, types.int64), **KERNEL)
+@compiled(types.int64(BYTES, types.int64))
 def _digits(data, i):
     while 48 <= data[i] <= 57:
         i += 1
     return i
 
 
-@njit(types.UniTuple(types.int64, 2)(BYTES, types.int64), **KERNEL)
+@compiled(types.UniTuple(types.int64, 2)(BYTES, types.int64))
 def atom(data, i):
     """The number, true, false or null at i: the place behind it, and which of the kinds."""
     c = data[i]
@@ -223,7 +224,7 @@ def atom(data, i):
     return i, kind
 
 
-@njit(types.int64(BYTES, types.int64, BYTES, types.int64), **KERNEL)
+@compiled(types.int64(BYTES, types.int64, BYTES, types.int64))
 def name(data, i, side, s):
     """The place of the value behind the name at i and its colon."""
     if data[i] != 0x22:
@@ -235,7 +236,7 @@ def name(data, i, side, s):
     return blanks(data, i + 1) if data[i] == 0x3A else NOT_VOUCHED
 
 
-@njit(types.int64(BYTES, types.int64, BYTES, types.int64), **KERNEL)
+@compiled(types.int64(BYTES, types.int64, BYTES, types.int64))
 def nested(data, i, side, s):
     """The place behind the object or list at i, read with all that it holds.
 

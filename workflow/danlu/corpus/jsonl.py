@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
 from danlu.corpus import texts
+from danlu.corpus.compiled import compiled
 from danlu.corpus.json_values import (
     BYTES,
     NOT_VOUCHED,
@@ -27,7 +28,7 @@ from danlu.corpus.json_values import (
     nested,
     string,
 )
-from danlu.corpus.wide import KERNEL, equal_bytes, load64, trailing_zeros
+from danlu.corpus.wide import equal_bytes, load64, trailing_zeros
 
 # Bytes behind a block that belong to no line: the kernels load eight at a time.
 PADDING = 16
@@ -37,7 +38,7 @@ NO_NAME = b'"'
 _PLACES = types.int64[::1]
 
 
-@njit(types.int64(BYTES, types.int64, types.int64, BYTES, _PLACES), **KERNEL)
+@compiled(types.int64(BYTES, types.int64, types.int64, BYTES, _PLACES))
 def _column(data, start, end, names, places):
     """Which of the names stands at start to end; -1 for another, -2 for an escaped one."""
     for k in range(len(places) - 1):
@@ -56,7 +57,7 @@ def _column(data, start, end, names, places):
     return -1
 
 
-@njit(types.boolean(BYTES, types.int64, types.int64), **KERNEL)
+@compiled(types.boolean(BYTES, types.int64, types.int64))
 def _shows(out, start, end):
     """Whether a byte says for sure that the text is not blank."""
     for k in range(start, end):  # noqa: SIM110, numba has no generators
@@ -65,7 +66,7 @@ def _shows(out, start, end):
     return False
 
 
-@njit(types.int64(BYTES, types.int64, types.int64), **KERNEL)
+@compiled(types.int64(BYTES, types.int64, types.int64))
 def _tag(out, start, end):
     """Make a language tag lower case; the end of its first part, or NOT_VOUCHED."""
     for k in range(start, end):
@@ -82,9 +83,8 @@ def _tag(out, start, end):
 _COLUMNS = types.UniTuple(BYTES, 4)
 
 
-@njit(
+@compiled(
     types.int64(BYTES, types.int64, BYTES, _PLACES, _COLUMNS, _PLACES, _PLACES, BYTES),
-    **KERNEL,
 )
 def _line(data, i, names, places, columns, filled, ends, side):
     """Read the object at i; the place of its line's end, or NOT_VOUCHED.
@@ -156,7 +156,7 @@ def _line(data, i, names, places, columns, filled, ends, side):
     return blanks(data, i + 1)
 
 
-@njit(types.int64(BYTES, types.int64), **KERNEL)
+@compiled(types.int64(BYTES, types.int64))
 def _line_end(data, i):
     """The place of the next line feed; behind the last byte there is padding, not a line."""
     while True:
@@ -166,12 +166,11 @@ def _line_end(data, i):
         i += 8
 
 
-@njit(
+@compiled(
     types.int64(
         BYTES, types.int64, types.int64, BYTES, _PLACES, _COLUMNS, types.int64[:, ::1],
         _PLACES, types.int64[:, ::1], BYTES, _PLACES,
     ),
-    **KERNEL,
 )  # fmt: skip
 def read_lines(data, start, size, names, places, columns, offsets, lines, careful, side, counts):
     """Read the lines of data[start:size] as far as there is room; the place behind the last read.

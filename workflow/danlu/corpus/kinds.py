@@ -11,7 +11,8 @@ from numba import njit, types
 from numpy.typing import NDArray
 
 from danlu.corpus import texts
-from danlu.corpus.wide import HIGH, KERNEL, load64
+from danlu.corpus.compiled import compiled
+from danlu.corpus.wide import HIGH, load64
 
 CODE_POINTS = 0x110000
 # What a look at a text finds.
@@ -33,7 +34,7 @@ def _three(x):
     return point | (x >> np.uint64(8) & six) << np.uint64(6) | x >> np.uint64(16) & six
 
 
-@njit(types.void(_READ, _PLACES, types.int64[::1], types.uint8[::1], types.int64[:, ::1]), **KERNEL)
+@compiled(types.void(_READ, _PLACES, types.int64[::1], types.uint8[::1], types.int64[:, ::1]))
 def _count(data, offsets, chosen, table, counts):
     # Neighbours are mostly of one kind: in four rows, an addition does not wait for the last.
     kinds = counts.shape[1]
@@ -75,7 +76,7 @@ def _count(data, offsets, chosen, table, counts):
             counts[place, k] = rows[0, k] + rows[1, k] + rows[2, k] + rows[3, k]
 
 
-@njit(types.void(_READ, _PLACES, types.uint8[::1]), **KERNEL)
+@compiled(types.void(_READ, _PLACES, types.uint8[::1]))
 def _look(data, offsets, found):
     for text in range(len(offsets) - 1):
         i, end = offsets[text], offsets[text + 1]

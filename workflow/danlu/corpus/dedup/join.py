@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from danlu.corpus.dedup.compiled import compiled
+from danlu.corpus.compiled import compiled
 from danlu.corpus.dedup.shingling import GOLD, U
 
 NEAREST = 4

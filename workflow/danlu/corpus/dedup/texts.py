@@ -11,8 +11,8 @@ import pyarrow as pa
 from numba import njit, types
 
 from danlu.config import Dedup
+from danlu.corpus.compiled import compiled
 from danlu.corpus.dedup.characters import table
-from danlu.corpus.dedup.compiled import compiled
 from danlu.corpus.dedup.shingling import character_shingles, power, word_shingles
 from danlu.corpus.dedup.whole import look
 from danlu.corpus.languages import UNSPACED_SHARE

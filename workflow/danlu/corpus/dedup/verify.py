@@ -10,7 +10,7 @@ import numpy.typing as npt
 from numba import njit, types
 
 from danlu.config import Dedup
-from danlu.corpus.dedup.compiled import compiled
+from danlu.corpus.compiled import compiled
 from danlu.corpus.dedup.shingling import U
 from danlu.corpus.dedup.texts import Batch, shingled
 

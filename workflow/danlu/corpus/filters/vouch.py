@@ -11,14 +11,14 @@ import sys
 
 import numpy as np
 import pyarrow
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
 from danlu.config import Filter
 from danlu.corpus import languages, texts
+from danlu.corpus.compiled import compiled
 from danlu.corpus.filters import basic
 from danlu.corpus.kinds import CODE_POINTS, Kinds, matched
-from danlu.corpus.wide import KERNEL
 
 # What a character is to the n-grams: of a word, a blank, or other than in lower case.
 _WORD, _BLANK, _CASED = 1, 2, 4
@@ -30,19 +30,18 @@ _PLACES = types.Array(types.int64, 1, "C", readonly=True)
 _MIX, _STEP = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 
 
-@njit(types.uint64(types.uint64), **KERNEL)
+@compiled(types.uint64(types.uint64))
 def _mixed(x):
     x ^= x >> np.uint64(32)
     x *= _STEP
     return x ^ x >> np.uint64(29)
 
 
-@njit(
+@compiled(
     types.void(
         _READ, _PLACES, types.uint8[::1], types.boolean[::1], types.float64, types.boolean[::1],
         types.uint64[::1], types.int64[::1], types.int64[::1],
     ),
-    **KERNEL,
 )  # fmt: skip
 def _bound(data, offsets, table, unspaced, most, chosen, keys, counts, stamps):
     """Clear `chosen` where the share of the top n-gram may be above `most`.
