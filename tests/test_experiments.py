@@ -70,7 +70,8 @@ MINE = "config/experiments/mine.yaml"
         (
             "corpus:\n  dedup:\n    thresold: 0.5\n",
             f"{MINE}:3: corpus.dedup.thresold: unknown key; allowed: near, method, "
-            "clusters, threshold, word_ngram, character_ngram, bands, rows, memory_mib",
+            "clusters, threshold, word_ngram, character_ngram, bands, rows, warn_source_share, "
+            "memory_mib",
         ),
         (
             "trainin: {}\n",
