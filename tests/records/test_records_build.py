@@ -110,7 +110,7 @@ def test_the_encoder_and_why_it_was_taken_are_said(corpus, tokenizer, settings, 
     build(corpus, tokenizer, settings(), tmp_path / "out", said.append)
     (line,) = said
     assert line.startswith("encoder: ")
-    assert "not danlu: its model is WordLevel, not BPE" in line
+    assert "; not gigatoken: Unsupported model type" in line
 
 
 def test_held_out_text_is_in_no_record(corpus, tokenizer, settings, tmp_path):

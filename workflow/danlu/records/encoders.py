@@ -2,12 +2,11 @@
 
 In their order (docs/records.md has what each was measured at):
 
-    danlu       danlu.records.bpe: byte-level BPE as Danlu trains it; what it remembers is bounded
     gigatoken   any byte-level BPE that it knows; remembers every word that it has seen
     kitoken     nearly everything
     tokenizers  Hugging Face's own, which says what is right
 
-None of the first three is trusted: danlu.records.parity compares it with the last before it is
+Neither of the first two is trusted: danlu.records.parity compares it with the last before it is
 used.
 """
 
@@ -48,12 +47,6 @@ def make(name: str, folder: Path) -> Encode:
 
 def by_name(name: str) -> Kind:
     return next(kind for kind in KINDS if kind.name == name)
-
-
-def _danlu(path: Path, reference: Tokenizer) -> Encode:
-    from danlu.records.bpe import BytePairEncoder  # numba: half a second
-
-    return BytePairEncoder(json.loads(path.read_bytes()), reference)
 
 
 def _gigatoken(path: Path, reference: Tokenizer) -> Encode:
@@ -109,7 +102,6 @@ def _ordinary(path: Path) -> dict[str, Any]:
 
 
 KINDS = (
-    Kind("danlu", _danlu),
     Kind("gigatoken", _gigatoken, remembers=True),
     Kind("kitoken", _kitoken),
     Kind("tokenizers", _tokenizers),
