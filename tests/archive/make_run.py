@@ -35,7 +35,7 @@ open_run(run, experiment, told.md5, told.data, Path.cwd())
 
 if Path(os.environ.get("DANLU_TEST_HOLD", "/nowhere")).exists():
     (run / "held").touch()
-    time.sleep(60)
+    time.sleep(600)  # until it is stopped
 
 extra = Path("extra.txt").read_text() if Path("extra.txt").exists() else ""
 text = Path(told.data, "text.jsonl").read_text("utf-8")
