@@ -10,7 +10,7 @@ def test_pins_are_read_from_a_hashed_lock(tmp_path):
     lock = tmp_path / "cpu.txt"
     lock.write_text(
         "# comment==1\n"
-        "--index-url x==y\n"
+        "--no-binary x==y\n"
         "numpy==1.26.4 \\\n"
         "    --hash=sha256:aa==\n"
         "    # via pandas==3\n"

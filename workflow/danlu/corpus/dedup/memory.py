@@ -1,4 +1,4 @@
-"""The copies among texts in memory: for small corpora and for tests."""
+"""The copies among texts in memory: what the route through files must find too; no rule calls it."""
 
 from __future__ import annotations
 
