@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from danlu.config import Dedup
-from danlu.corpus.dedup.shingling import U
+from danlu.corpus.dedup.words import U
 from danlu.corpus.dedup.verify import Corpus, compare, flatten, unite
 
 Pairs = npt.NDArray[np.uint64]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from numba import types
 
 from danlu.corpus.compiled import compiled
-from danlu.corpus.dedup.shingling import GOLD, U
+from danlu.corpus.dedup.words import GOLD, U
 
 NEAREST = 4
 """In a group of more than nine, a text is paired with the first four and the last four before it,

@@ -24,10 +24,12 @@ from numba import njit, types
 
 from danlu.config import Dedup
 from danlu.corpus.compiled import compiled
-from danlu.corpus.dedup.shingling import GOLD, STIR, U, finish
+from danlu.corpus.dedup.shingling import finish
+from danlu.corpus.dedup.words import GOLD, STIR, U
 from danlu.corpus.dedup.texts import Batch, shingled
 
 EMPTY = U(0xFFFFFFFFFFFFFFFF)
+LOW_HALF = U(0xFFFFFFFF)
 BLOCKS = ((0, 11), (11, 22), (22, 33), (33, 44), (44, 54), (54, 64))
 DIFFERENT_BITS = 3
 MASKS = np.array(
@@ -51,6 +53,37 @@ def key_of(state):
     return key if key != U(0) else U(1)
 
 
+@njit(forceinline=True, _nrt=False)
+def lower_to(values, bin_, value):
+    """Let a bin hold the smaller of its value and this one."""
+    values[bin_] = min(values[bin_], value)
+
+
+@njit(_nrt=False)
+def fill_bins(hashes, start, end, seed, values):
+    """Let values uint64[bins] be the signature of the shingles hashes[start:end], one at least.
+
+    A value of an earlier round is smaller, so a bin that has one keeps it.
+    """
+    bins = U(len(values))
+    for bin_ in range(len(values)):
+        values[bin_] = EMPTY
+    turn, empty = U(0), True
+    while empty:
+        marked, salt = turn << U(32), finish(seed + turn * GOLD)
+        if turn < bins:
+            for k in range(start, end):
+                x = (hashes[k] ^ salt) * STIR
+                lower_to(values, (x >> U(32)) * bins >> U(32), marked | (x & LOW_HALF))
+        else:  # after as many rounds as there are bins, each is filled in its turn
+            for k in range(start, end):
+                lower_to(values, turn - bins, marked | ((hashes[k] ^ salt) * STIR & LOW_HALF))
+        turn += U(1)
+        empty = False
+        for bin_ in range(len(values)):
+            empty |= values[bin_] == EMPTY
+
+
 @compiled(types.void(HASHES, ENDS, types.int64, types.int64, types.uint64, KEYS, ROWS))
 def minhash(hashes, ends, first, rows, seed, keys, signatures):
     """Sign each text: keys uint64[bands, .] and signatures uint8[., bands * rows] from `first` on.
@@ -58,31 +91,17 @@ def minhash(hashes, ends, first, rows, seed, keys, signatures):
     Of a bin's value the signature keeps the lowest 8 bits; without shingles, all is 0.
     """
     bands = len(keys)
-    bins = bands * rows
-    values = np.empty(bins, np.uint64)
+    values = np.empty(bands * rows, np.uint64)
     start = 0
     for text in range(len(ends)):
         end, place = ends[text], first + text
         if start == end:
-            keys[:, place] = U(0)
-            signatures[place, :] = 0
+            for band in range(bands):
+                keys[band, place] = U(0)
+            for row in range(bands * rows):
+                signatures[place, row] = 0
             continue
-        values[:] = EMPTY
-        empty, turn = bins, 0
-        while empty:
-            # A value of an earlier round is smaller, so a bin that has one keeps it.
-            marked, salt = U(turn) << U(32), finish(seed + U(turn) * GOLD)
-            for k in range(start, end):
-                x = (hashes[k] ^ salt) * STIR
-                x ^= x >> U(32)
-                x *= GOLD
-                # After as many rounds as there are bins, each is filled in its turn.
-                spot = (x >> U(32)) * U(bins) >> U(32) if turn < bins else U(turn - bins)
-                value = marked | (x & U(0xFFFFFFFF))
-                old = values[spot]
-                empty -= np.int64(old == EMPTY)
-                values[spot] = min(old, value)
-            turn += 1
+        fill_bins(hashes, start, end, seed, values)
         for band in range(bands):
             state = U(band + 1) * GOLD
             for row in range(band * rows, (band + 1) * rows):

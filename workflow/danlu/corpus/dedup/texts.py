@@ -8,29 +8,18 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from numba import njit, types
+from numba import types
 
 from danlu.config import Dedup
 from danlu.corpus.compiled import compiled
 from danlu.corpus.dedup.characters import table
-from danlu.corpus.dedup.shingling import character_shingles, power, word_shingles
+from danlu.corpus.dedup.shingling import power, room_to_shingle, shingles
 from danlu.corpus.dedup.whole import look
 from danlu.corpus.languages import UNSPACED_SHARE
 
 # Room for the shingles of some hundred texts: they stay in the cache of the processor.
-ROOM = 1 << 16
+ROOM = 1 << 14
 TEXTS = 1 << 10
-
-
-@njit
-def marks_of(size):
-    """Room for the marks of a text of that many bytes."""
-    blocks = (size >> 6) + 2
-    return (
-        np.empty(size + 16, np.uint8),
-        np.empty(blocks, np.uint64),
-        np.empty(blocks, np.uint64),
-    )
 
 
 BYTES = types.Array(types.uint8, 1, "C", readonly=True)
@@ -61,24 +50,17 @@ def fill(data, offsets, rows, first, words, characters, entries, share, hashes, 
     where `hashes` is longer than its bytes.
     """
     m, done = 0, 0
-    ring = np.empty(max(words, characters), np.uint64)
-    marks = marks_of(1 << 14)
+    room, tail = room_to_shingle(max(words, characters)), np.empty(64, np.uint8)
     leaves_words, leaves_characters = power(words), power(characters)
     while first + done < len(rows) and done < len(ends):
         row = rows[first + done]
         at, end = offsets[row], offsets[row + 1]
         if m + end - at >= len(hashes):
             break
-        one, other, unspaced = look(data, at, end, entries, share)
+        one, other, unspaced = look(data, at, end, entries, share, tail)
         digests[done, 0], digests[done, 1] = one, other
-        if unspaced:
-            m = character_shingles(
-                data, at, end, characters, entries, ring, leaves_characters, hashes, m
-            )
-        else:
-            if end - at > len(marks[0]) - 16:
-                marks = marks_of(2 * (end - at))
-            m = word_shingles(data, at, end, words, entries, ring, leaves_words, marks, hashes, m)
+        n, leaving = (characters, leaves_characters) if unspaced else (words, leaves_words)
+        m = shingles(data, at, end, unspaced, n, leaving, entries, room, hashes, m)
         ends[done] = m
         done += 1
     return done

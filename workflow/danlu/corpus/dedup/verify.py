@@ -11,7 +11,7 @@ from numba import njit, types
 
 from danlu.config import Dedup
 from danlu.corpus.compiled import compiled
-from danlu.corpus.dedup.shingling import U
+from danlu.corpus.dedup.words import U
 from danlu.corpus.dedup.texts import Batch, shingled
 
 U64 = types.Array(types.uint64, 1, "C", readonly=True)

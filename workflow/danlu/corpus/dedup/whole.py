@@ -6,32 +6,11 @@ import numpy as np
 from numba import njit
 
 from danlu.corpus.dedup.characters import BLANK, LETTERS, UNSPACED_SCRIPT
-from danlu.corpus.dedup.shingling import GOLD, STIR, U, finish
-from danlu.corpus.dedup.utf8 import (
-    ascii_letters,
-    decode,
-    entry_of,
-    first_bytes,
-    from_on,
-    window,
-)
-from danlu.corpus.wide import HIGH, LOW, ONES, trailing_zeros
-
-
-@njit(forceinline=True, _nrt=False)
-def set_bits(x):
-    """How many high bits of the bytes of x are set; other bits must be 0."""
-    return np.int64((x >> U(7)) * U(0x0101010101010101) >> U(56))
-
-
-@njit(forceinline=True, _nrt=False)
-def ascii_blanks(x):
-    """The high bit of each byte of x that is a blank of ASCII: 9 to 13 and 28 to 32."""
-    low = x & LOW
-    found = (from_on(low, U(9)) & ~from_on(low, U(14))) | (
-        from_on(low, U(28)) & ~from_on(low, U(33))
-    )
-    return found & ~x & HIGH
+from danlu.corpus.dedup.shingling import finish
+from danlu.corpus.dedup.utf8 import decode, entry_of, first_bytes, window
+from danlu.corpus.dedup.words import GOLD, STIR, U
+from danlu.corpus.vector import between, letters, ones
+from danlu.corpus.wide import store64, trailing_zeros
 
 
 @njit(forceinline=True, _nrt=False)
@@ -56,53 +35,66 @@ def without_trailing_blanks(data, at, end, entries):
     return end
 
 
-@njit(_nrt=False)
-def letters_of_ascii(data, at, end):
-    """How many letters of ASCII are in data[at:end]."""
-    letters = 0
-    while at < end:
-        letters += set_bits(ascii_letters(window(data, at, end))[0])
-        at += 8
-    return letters
-
-
 @njit(forceinline=True, _nrt=False)
-def equal_ascii(x, byte):
-    """The high bit of each byte of x that is `byte`, which is below 128; no other bits."""
-    y = x ^ (ONES * byte)
-    return ~(((y & LOW) + LOW) | y) & HIGH
+def survey_block(data, at, keep):
+    """Of the 64 bytes at `at`, which are blanks of ASCII, spaces and letters of ASCII; all & keep.
 
-
-@njit(forceinline=True, _nrt=False)
-def survey(data, at, end, entries):
-    """What a text without blanks at its end is made of: (plain, characters, three, han).
-
-    plain: each of its blanks is a single space. characters: those beyond ASCII; three: those of
-    three bytes or more; han: those of U+5000 to U+9FFF, all of them letters of Chinese.
+    Blanks are 9 to 13 and 28 to 32.
     """
-    odd, before = U(0x80) & ascii_blanks(window(data, at, end)), U(0)
-    characters, three, han = 0, 0, 0
+    blanks = between(data, at, 9, 5) | between(data, at, 28, 5)
+    return blanks & keep, between(data, at, 32, 1), letters(data, at) & keep
+
+
+@njit(forceinline=True, _nrt=False)
+def survey_beyond(data, at, keep):
+    """Of the 64 bytes at `at`, which begin characters beyond ASCII, such of three bytes or more,
+    such of U+5000 to U+9FFF, and such that may be blanks; all & keep."""
+    return (
+        between(data, at, 0xC0, 64) & keep,
+        between(data, at, 0xE0, 32) & keep,
+        between(data, at, 0xE5, 5) & keep,
+        (between(data, at, 0xC2, 1) | between(data, at, 0xE1, 3)) & keep,
+    )
+
+
+@njit(_nrt=False)
+def survey(data, at, end, entries, tail):
+    """What a text without blanks at its end is made of: (plain, letters, characters, three, han).
+
+    plain: each of its blanks is a single space. letters: those of ASCII; characters: those
+    beyond ASCII; three: those of three bytes or more; han: those of U+5000 to U+9FFF, all of them
+    letters of Chinese. tail: uint8[64], of any content.
+    """
+    odd, before = U(0), U(1)
+    ascii_letters, characters, three, han = 0, 0, 0, 0
     while at < end:
-        x = window(data, at, end)
-        blanks = ascii_blanks(x)
-        odd |= blanks & (~equal_ascii(x, U(0x20)) | blanks << U(8) | before)
-        before = blanks >> U(56)
-        high = x & HIGH
+        keep = ~U(0) if end - at >= 64 else (U(1) << U(end - at)) - U(1)
+        near_end = at + 64 > len(data)
+        if near_end:
+            for k in range(0, 64, 8):
+                store64(tail, k, window(data, at + k, end))
+            blanks, spaces, ascii_ = survey_block(tail, 0, keep)
+            high = between(tail, 0, 0x80, 0x80) & keep
+        else:
+            blanks, spaces, ascii_ = survey_block(data, at, keep)
+            high = between(data, at, 0x80, 0x80) & keep
+        odd |= blanks & (~spaces | blanks << U(1) | before)
+        before = blanks >> U(63)
+        ascii_letters += ones(ascii_)
         if high:
-            low, first = x & LOW, high & (x << U(1))
-            characters += set_bits(first)
-            three += set_bits(first & (x << U(2)))
-            han += set_bits(from_on(low, U(0x65)) & ~from_on(low, U(0x6A)) & high)
-            # What begins with C2 or E1 to E3 may be a blank.
-            maybe = (
-                equal_ascii(low, U(0x42)) | (from_on(low, U(0x61)) & ~from_on(low, U(0x64)))
-            ) & high
+            if near_end:
+                begun, long, chinese, maybe = survey_beyond(tail, 0, keep)
+            else:
+                begun, long, chinese, maybe = survey_beyond(data, at, keep)
+            characters += ones(begun)
+            three += ones(long)
+            han += ones(chinese)
             while maybe:
-                place = at + (trailing_zeros(maybe) >> 3)
+                place = at + trailing_zeros(maybe)
                 odd |= U(entry_of(entries, decode(data, place, end)[0]) & BLANK)
                 maybe &= maybe - U(1)
-        at += 8
-    return odd == U(0), characters, three, han
+        at += 64
+    return odd == U(0), ascii_letters, characters, three, han
 
 
 @njit(_nrt=False)
@@ -157,21 +149,20 @@ def unspaced_by_count(data, at, end, entries, share):
 
 
 @njit(_nrt=False)
-def look(data, at, end, entries, share):
+def look(data, at, end, entries, share, tail):
     """A 128-bit hash of the text with each run of blanks as one, and whether it is unspaced.
 
     share: of its letters, how many must be of scripts that put no blanks between words; all
-    their characters take three bytes or more.
+    their characters take three bytes or more. tail: uint8[64], of any content.
     """
     end = without_trailing_blanks(data, at, end, entries)
-    plain, characters, three, han = survey(data, at, end, entries)
+    plain, ascii_letters, characters, three, han = survey(data, at, end, entries, tail)
     one, other = plain_digest(data, at, end) if plain else digest(data, at, end, entries)
     if not three:
         return one, other, False
-    letters = letters_of_ascii(data, at, end)
     # Mostly rough counts decide.
-    if han >= share * (letters + characters):
+    if han >= share * (ascii_letters + characters):
         return one, other, True
-    if three < share * letters:
+    if three < share * ascii_letters:
         return one, other, False
     return one, other, unspaced_by_count(data, at, end, entries, share)
