@@ -20,6 +20,9 @@ EARLIER = U(0xFFFFFFFF)
 # At most: a shingle is 8 bytes, and begins at each third byte of Chinese text, in a list that
 # doubles as it grows; less often in others.
 SET_BYTES = 6
+# Of texts of at most so many bytes the sets are made at once, and in memory that is used again:
+# memory that is new costs as much as what is written there.
+PORTION = 12 << 20
 
 
 class Gone(NamedTuple):
@@ -103,16 +106,17 @@ def places(
 
 
 def portions(pairs: Pairs, corpus: Corpus, memory_mib: int) -> Iterator[Pairs]:
-    """The pairs in portions whose sets of shingles fit into half the memory, in their order."""
+    """The pairs in portions, in their order, whose sets of shingles fit into half the memory."""
     if not len(pairs):
         return
+    room = min(memory_mib << 19, PORTION * SET_BYTES)
     texts, later, earlier = places(pairs)
     sizes = corpus.sizes(texts) * SET_BYTES
     needed = np.cumsum(sizes[later] + sizes[earlier])
     start = 0
     while start < len(pairs):
         before = needed[start - 1] if start else 0
-        end = int(np.searchsorted(needed, before + (memory_mib << 19), side="right"))
+        end = int(np.searchsorted(needed, before + room, side="right"))
         yield pairs[start : max(end, start + 1)]
         start = max(end, start + 1)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import types
+from numba import njit, types
 
 from danlu.corpus.compiled import compiled
 from danlu.corpus.dedup.words import GOLD, U
@@ -76,6 +76,30 @@ def scatter(keys, digests, first, low, high, shift, cursors, to_keys, to_digests
             to_texts[place] = first + k
 
 
+@njit(forceinline=True, _nrt=False)
+def same_text(keys, digests, spots, mask, k):
+    """The spot of the text with the key and digest of text k, or the empty one where it goes."""
+    key, digest = keys[k], digests[k]
+    spot = (key ^ digest * GOLD) & mask
+    while spots[spot] >= 0 and (keys[spots[spot]] != key or digests[spots[spot]] != digest):
+        spot = (spot + U(1)) & mask
+    return spot
+
+
+@njit(_nrt=False)
+def pair_group(texts, group, n, pairs, made):
+    """Append the pairs of group[:n], places in descending order, to pairs[:made]; the new made."""
+    for later in range(n - 1):
+        earlier = n - 1
+        while earlier > later:
+            pairs[made] = U(texts[group[later]]) << U(32) | U(texts[group[earlier]])
+            made += 1
+            earlier -= 1
+            if n - 1 - earlier == NEAREST and earlier > later + NEAREST:
+                earlier = later + NEAREST
+    return made
+
+
 @compiled(
     types.UniTuple(types.int64, 2)(
         U64, U64, U32, I64, types.int64, types.boolean, types.uint64[::1]
@@ -89,63 +113,54 @@ def pair(keys, digests, texts, starts, part, copies, pairs):
     key and digest as an earlier one has no pairs, and the others are paired within their key.
     pairs: uint64, of at least 8 times the keys in a part.
     """
-    made = 0
-    widest = 16
+    made, widest = 0, 16
     for p in range(part, len(starts) - 1):
         while widest < 2 * (starts[p + 1] - starts[p]):
             widest *= 2
-    first_same = np.empty(widest, np.int64)
-    last = np.empty(widest, np.int64)
-    before = np.empty(widest, np.int64)
+    # By key, the last text that has it; the text before with the same; by key and digest, the
+    # first text of those whose key is met more than once; and the spots of these keys in `last`.
+    last, before = np.empty(widest, np.int64), np.empty(widest, np.int64)
+    first_same, met = np.empty(widest, np.int64), np.empty(widest, np.uint64)
     group = np.empty(widest, np.int64)
     while part < len(starts) - 1:
         start, end = starts[part], starts[part + 1]
         if made + 2 * NEAREST * (end - start) > len(pairs):
             break
-        size = 16
+        size, groups = 16, 0
         while size < 2 * (end - start):
             size *= 2
         mask = U(size - 1)
-        first_same[:size] = -1
         last[:size] = -1
         for k in range(start, end):
-            key, digest = keys[k], digests[k]
-            spot = (key ^ digest * GOLD) & mask
-            while first_same[spot] >= 0 and (
-                keys[first_same[spot]] != key or digests[first_same[spot]] != digest
-            ):
+            spot = keys[k] & mask
+            while last[spot] >= 0 and keys[last[spot]] != keys[k]:
                 spot = (spot + U(1)) & mask
-            if first_same[spot] >= 0:
-                if copies:
-                    pairs[made] = U(texts[k]) << U(32) | U(texts[first_same[spot]])
-                    made += 1
-                continue
-            first_same[spot] = k
-            if copies:
-                continue
-            spot = key & mask
-            while last[spot] >= 0 and keys[last[spot]] != key:
-                spot = (spot + U(1)) & mask
-            before[k - start] = last[spot]
+            earlier = last[spot]
+            if earlier >= 0:
+                if not groups:
+                    first_same[:size] = -1
+                if before[earlier - start] < 0:
+                    place = same_text(keys, digests, first_same, mask, earlier)
+                    if first_same[place] < 0:
+                        first_same[place] = earlier
+                        met[groups] = spot
+                        groups += 1
+                place = same_text(keys, digests, first_same, mask, k)
+                if first_same[place] >= 0:
+                    if copies:
+                        pairs[made] = U(texts[k]) << U(32) | U(texts[first_same[place]])
+                        made += 1
+                    continue
+                first_same[place] = k
+            before[k - start] = earlier
             last[spot] = k
-        for place in range(0 if copies else size):
-            k = last[place]
-            if k < 0 or before[k - start] < 0:
-                continue
-            n = 0
+        for g in range(0 if copies else groups):
+            k, n = last[met[g]], 0
             while k >= 0:
                 group[n] = k
                 n += 1
                 k = before[k - start]
-            # The group stands in descending order: place n - 1 holds its first text.
-            for later in range(n - 1):
-                earlier = n - 1
-                while earlier > later:
-                    pairs[made] = U(texts[group[later]]) << U(32) | U(texts[group[earlier]])
-                    made += 1
-                    earlier -= 1
-                    if n - 1 - earlier == NEAREST and earlier > later + NEAREST:
-                        earlier = later + NEAREST
+            made = pair_group(texts, group, n, pairs, made)
         part += 1
     return part, made
 

@@ -30,6 +30,9 @@ from danlu.corpus.dedup.texts import Batch, shingled
 
 EMPTY = U(0xFFFFFFFFFFFFFFFF)
 LOW_HALF = U(0xFFFFFFFF)
+BORROWED = U(1 << 63)
+BORROWING = 4
+"""Where at most 1 / 2^BORROWING of the bins are empty, they borrow."""
 BLOCKS = ((0, 11), (11, 22), (22, 33), (33, 44), (44, 54), (54, 64))
 DIFFERENT_BITS = 3
 MASKS = np.array(
@@ -53,10 +56,20 @@ def key_of(state):
     return key if key != U(0) else U(1)
 
 
-@njit(forceinline=True, _nrt=False)
-def lower_to(values, bin_, value):
-    """Let a bin hold the smaller of its value and this one."""
-    values[bin_] = min(values[bin_], value)
+@njit(_nrt=False)
+def borrow(values, salt):
+    """Let each empty bin have the value of another; the same one in all texts where that has one."""
+    bins = U(len(values))
+    for bin_ in range(len(values)):
+        turn, value = U(0), values[bin_]
+        while value == EMPTY:
+            x = finish(salt + (U(bin_) << U(32) | turn))
+            value = values[(x >> U(32)) * bins >> U(32)]
+            # A bin that has borrowed lends nothing: which bins are filled later is no matter.
+            value = EMPTY if value & BORROWED else value
+            turn += U(1)
+        if values[bin_] == EMPTY:
+            values[bin_] = value | BORROWED
 
 
 @njit(_nrt=False)
@@ -68,20 +81,18 @@ def fill_bins(hashes, start, end, seed, values):
     bins = U(len(values))
     for bin_ in range(len(values)):
         values[bin_] = EMPTY
-    turn, empty = U(0), True
-    while empty:
+    turn, empty = U(0), len(values)
+    while empty > len(values) >> BORROWING:
         marked, salt = turn << U(32), finish(seed + turn * GOLD)
-        if turn < bins:
-            for k in range(start, end):
-                x = (hashes[k] ^ salt) * STIR
-                lower_to(values, (x >> U(32)) * bins >> U(32), marked | (x & LOW_HALF))
-        else:  # after as many rounds as there are bins, each is filled in its turn
-            for k in range(start, end):
-                lower_to(values, turn - bins, marked | ((hashes[k] ^ salt) * STIR & LOW_HALF))
+        for k in range(start, end):
+            x = (hashes[k] ^ salt) * STIR
+            bin_ = (x >> U(32)) * bins >> U(32)
+            values[bin_] = min(values[bin_], marked | (x & LOW_HALF))
         turn += U(1)
-        empty = False
+        empty = 0
         for bin_ in range(len(values)):
-            empty |= values[bin_] == EMPTY
+            empty += values[bin_] == EMPTY
+    borrow(values, finish(seed + GOLD))
 
 
 @compiled(types.void(HASHES, ENDS, types.int64, types.int64, types.uint64, KEYS, ROWS))

@@ -170,6 +170,7 @@ class Corpus:
         self.parts = parts
         self._release = release
         self._firsts = np.array([part.first for part in parts], np.int64)
+        self._values = np.empty(1 << 16, np.uint64)
 
     def by_part(self, texts: npt.NDArray[np.int64]) -> list[tuple[int, slice]]:
         """Which parts hold the texts, which are in ascending order, and which texts they are."""
@@ -188,20 +189,18 @@ class Corpus:
         return sizes
 
     def sets(self, texts: npt.NDArray[np.int64], settings: Dedup) -> Sets:
-        """The sets of shingles of the texts, which are in ascending order."""
-        values = np.empty(1 << 16, np.uint64)
+        """The sets of shingles of the texts, which are in ascending order, until the next call."""
         sizes = np.zeros(len(texts) + 1, np.int64)
         made = 0
         for place, where in self.by_part(texts):
             first, batch = self.parts[place]
             for block in shingled(batch, texts[where] - first, settings):
-                if made + len(block.hashes) > len(values):
+                if made + len(block.hashes) > len(self._values):
                     grown = np.empty(2 * (made + len(block.hashes)), np.uint64)
-                    grown[:made] = values[:made]
-                    values = grown
+                    grown[:made] = self._values[:made]
+                    self._values = grown
                 start = 1 + where.start + block.first
-                made = distinct(
-                    block.hashes, block.ends, made, values, sizes[start : start + len(block.ends)]
-                )
+                of_these = sizes[start : start + len(block.ends)]
+                made = distinct(block.hashes, block.ends, made, self._values, of_these)
         self._release()
-        return Sets(values[:made], np.cumsum(sizes))
+        return Sets(self._values[:made], np.cumsum(sizes))

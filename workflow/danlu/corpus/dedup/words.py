@@ -31,11 +31,10 @@ def notes(size):
 
 
 @njit(forceinline=True, _nrt=False)
-def word_step(group, state, count):
-    """The hash of a word after its next `count` bytes, `group`."""
-    x = (group + state * GOLD + U(count)) * STIR
-    x ^= x >> U(32)
-    return x * GOLD
+def word_step(group, state):
+    """The hash of a word after its next eight bytes, or the last of it; no byte of a word is 0."""
+    x = (group ^ state) * STIR
+    return x ^ x >> U(32)
 
 
 @njit(_nrt=False)
@@ -52,10 +51,10 @@ def word_of_characters(data, at, end, table):
         group |= packed << U(8 * held)
         held += size
         if held >= 8:
-            state = word_step(group, state, 8)
+            state = word_step(group, state)
             held -= 8
             group = packed >> U(8 * (size - held))
-    return word_step(group, state, held) if held else state, at
+    return word_step(group, state) if held else state, at
 
 
 @njit(_nrt=False)
@@ -80,8 +79,8 @@ def words_of_bytes(data, at, start, end, table, lower, units, made):
         group = first_bytes(load64(lower, start), first)
         rest = first_bytes(load64(lower, start + 8), length - first)
         if not (group | rest) & HIGH:
-            word = word_step(group, U(0), first)
-            units[made] = word_step(rest, word, length - first) if length > 8 else word
+            word = word_step(group, U(0))
+            units[made] = word_step(rest, word) if length > 8 else word
             return made + 1
     return words_of_run(data, at + start, at + end, table, units, made)
 
