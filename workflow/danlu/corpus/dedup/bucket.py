@@ -11,8 +11,6 @@ bucket-00000 holds
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -22,7 +20,7 @@ import numpy as np
 from danlu import publish
 from danlu.config import Dedup
 from danlu.corpus.dedup.decide import EARLIER, LATER, Pairs
-from danlu.corpus.dedup.join import Column, join, slices
+from danlu.corpus.dedup.join import join, slices
 from danlu.corpus.dedup.runs import Runs
 from danlu.corpus.dedup.shards import Signed, read_signed
 from danlu.corpus.dedup.sketch import plausible
@@ -69,9 +67,10 @@ def find_candidates(
         near, copies = (Runs(aside, name, room // 4) for name in ("pairs", "copies"))
         for task in tasks(bands + 1, range_, ranges):
             runs = copies if task.band == bands else near
-            columns = partial(_columns, signed, task.band)
-            for keys in slices(task.low, task.high, documents, room // 4):
-                for found in join(columns, keys, task.band == bands, pairs):
+            for slice_ in slices(task.low, task.high, documents, room // 4):
+                keys = chain.from_iterable(shard.keys(task.band) for shard in signed)
+                columns = chain.from_iterable(shard.columns(task.band) for shard in signed)
+                for found in join(keys, columns, slice_, task.band == bands, pairs):
                     runs.add(found)
         with (aside / "pairs.u64").open("wb") as stream:
             for numbers in near.numbers():
@@ -82,10 +81,6 @@ def find_candidates(
             for numbers in copies.numbers():
                 numbers.astype("<u8").tofile(stream)
         publish.json_file(aside / "about.json", {"range": range_, "ranges": ranges})
-
-
-def _columns(signed: list[Signed], band: int) -> Iterator[Column]:
-    return chain.from_iterable(shard.columns(band) for shard in signed)
 
 
 def _plausible(pairs: Pairs, signed: list[Signed], settings: Dedup) -> np.ndarray:

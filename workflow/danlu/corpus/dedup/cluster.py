@@ -15,8 +15,8 @@ from danlu import publish
 from danlu.config import Dedup
 from danlu.corpus.dedup.decide import EARLIER, LATER, Gone, Pairs, near
 from danlu.corpus.dedup.runs import merged
+from danlu.corpus.dedup.sets import Corpus
 from danlu.corpus.dedup.shards import Documents, read_signed
-from danlu.corpus.dedup.verify import Corpus
 from danlu.errors import DanluError
 
 SCHEMA = pa.schema(

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from danlu.config import Dedup
+from danlu.corpus.dedup.sets import Corpus
+from danlu.corpus.dedup.verify import compare, flatten, unite
 from danlu.corpus.dedup.words import U
-from danlu.corpus.dedup.verify import Corpus, compare, flatten, unite
 
 Pairs = npt.NDArray[np.uint64]
 """uint64[n], each later << 32 | earlier, in ascending order and each once."""

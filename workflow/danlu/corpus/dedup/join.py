@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -177,26 +177,28 @@ def slices(low: int, high: int, texts: int, room: int) -> Iterator[Slice]:
 
 
 def join(
-    columns: Callable[[], Iterable[Column]],
+    every: Iterable[npt.NDArray[np.uint64]],
+    columns: Iterable[Column],
     keys: Slice,
     copies: bool,
     pairs: npt.NDArray[np.uint64],
 ) -> Iterator[npt.NDArray[np.uint64]]:
     """The pairs of texts that meet in a slice of keys, later << 32 | earlier, in any order.
 
-    columns: called twice, gives all keys in the order of the texts. copies: as in `pair`.
+    every: the keys of all texts; columns: the same with what belongs to them, in the order of the
+    texts, read after the others. copies: as in `pair`.
     pairs: room for what is yielded; each yield overwrites the one before.
     """
     span = (keys.high - keys.low).bit_length()
     shift = max(0, span - PARTS.bit_length() + 1)
     numbers = np.zeros(((keys.high - keys.low) >> shift) + 1, np.int64)
-    for column in columns():
-        count(column.keys, *keys, shift, numbers)
+    for some in every:
+        count(some, *keys, shift, numbers)
     starts = np.zeros(len(numbers) + 1, np.int64)
     np.cumsum(numbers, out=starts[1:])
     total, cursors = int(starts[-1]), starts[:-1].copy()
     held = (np.empty(total, np.uint64), np.empty(total, np.uint64), np.empty(total, np.uint32))
-    for column in columns():
+    for column in columns:
         scatter(column.keys, column.digests, column.first, *keys, shift, cursors, *held)
     if 2 * NEAREST * int(numbers.max()) > len(pairs):
         pairs = np.empty(2 * NEAREST * int(numbers.max()), np.uint64)

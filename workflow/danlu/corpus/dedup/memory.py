@@ -10,9 +10,9 @@ import numpy as np
 from danlu.config import Dedup
 from danlu.corpus.dedup.decide import EARLIER, LATER, Pairs, near
 from danlu.corpus.dedup.join import Column, Slice, join
+from danlu.corpus.dedup.sets import Corpus, Part
 from danlu.corpus.dedup.sketch import Signatures, plausible, signatures
 from danlu.corpus.dedup.texts import Batch
-from danlu.corpus.dedup.verify import Corpus, Part
 
 ALL = Slice(0, 2**64 - 1)
 ROOM = 1 << 12
@@ -62,6 +62,7 @@ def candidates(signed: Signatures, settings: Dedup) -> Pairs:
 def pairs_of(column: Column, copies: bool) -> Pairs:
     """The pairs of the texts of one column of keys, in ascending order."""
     found = [
-        pairs.copy() for pairs in join(lambda: [column], ALL, copies, np.empty(ROOM, np.uint64))
+        pairs.copy()
+        for pairs in join([column.keys], [column], ALL, copies, np.empty(ROOM, np.uint64))
     ]
     return np.unique(np.concatenate([np.empty(0, np.uint64), *found]))

@@ -24,9 +24,9 @@ import pyarrow as pa
 from danlu import publish
 from danlu.config import Dedup
 from danlu.corpus.dedup.join import Column
+from danlu.corpus.dedup.sets import Part
 from danlu.corpus.dedup.sketch import shape, signatures
 from danlu.corpus.dedup.texts import Batch
-from danlu.corpus.dedup.verify import Part
 from danlu.errors import DanluError
 
 DOCUMENTS = 1 << 14
@@ -110,19 +110,25 @@ class Signed(NamedTuple):
     bands: int
     width: int
 
+    def keys(self, band: int) -> Iterator[npt.NDArray[np.uint64]]:
+        """The keys of a band, some documents at a time; of band `bands`, the digests."""
+        name, first = ("keys", band) if band < self.bands else ("digests", 0)
+        yield from self._numbers(name, first)
+
     def columns(self, band: int) -> Iterator[Column]:
-        """The keys of a band, some documents at a time; band `bands`: the digests as keys."""
-        keys, digests = self.folder / "keys.u64", self.folder / "digests.u64"
-        if band == self.bands:
-            sources = ((digests, 0), (digests, self.documents))
-        else:
-            sources = ((keys, band * self.documents), (digests, 0))
-        for start in range(0, self.documents, DOCUMENTS):
-            number = min(DOCUMENTS, self.documents - start)
-            one, other = (
-                np.fromfile(path, "<u8", number, offset=8 * (at + start)) for path, at in sources
-            )
-            yield Column(self.first + start, one, other)
+        """The keys of a band as `keys` gives them, with the digests."""
+        others = self._numbers("digests", 0 if band < self.bands else 1)
+        first = self.first
+        for keys, digests in zip(self.keys(band), others, strict=True):
+            yield Column(first, keys, digests)
+            first += len(keys)
+
+    def _numbers(self, name: str, row: int) -> Iterator[npt.NDArray[np.uint64]]:
+        """A row of keys.u64 or digests.u64, some documents at a time."""
+        with (self.folder / f"{name}.u64").open("rb", buffering=0) as stream:
+            stream.seek(8 * row * self.documents)
+            for start in range(0, self.documents, DOCUMENTS):
+                yield np.fromfile(stream, "<u8", min(DOCUMENTS, self.documents - start))
 
     def rows(self, documents: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
         """The signatures uint8[., width] of these documents of the shard."""

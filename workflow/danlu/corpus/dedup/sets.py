@@ -1,0 +1,140 @@
+"""The sets of shingles of the texts that may be copies, made from the texts where they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit, types
+
+from danlu.config import Dedup
+from danlu.corpus.compiled import compiled
+from danlu.corpus.dedup.shingling import power, room_to_shingle, shingles
+from danlu.corpus.dedup.texts import BYTES, PLACES, RULES, Batch, rules
+from danlu.corpus.dedup.whole import look
+from danlu.corpus.dedup.words import U
+
+
+@njit
+def room_for(number):
+    """A power of two at least twice the number."""
+    size = 16
+    while size < 2 * number:
+        size *= 2
+    return size
+
+
+@njit
+def distinct(hashes, m, table, values, made):
+    """Append the different ones of hashes[:m] to values[:made]: (the new made, the table).
+
+    table: uint64, of any size and content; a larger one is made where it is too small. A hash of 0
+    counts as 1, so that 0 marks an empty place of a table.
+    """
+    size = room_for(m)
+    if size > len(table):
+        table = np.zeros(size, np.uint64)
+    else:
+        table[:size] = U(0)
+    mask = U(size - 1)
+    for k in range(m):
+        value = max(hashes[k], U(1))
+        spot = value & mask
+        while table[spot] != U(0) and table[spot] != value:
+            spot = (spot + U(1)) & mask
+        if table[spot] == U(0):
+            table[spot] = value
+            values[made] = value
+            made += 1
+    return made, table
+
+
+@compiled(
+    types.UniTuple(types.int64, 2)(
+        BYTES, PLACES, PLACES, types.int64, RULES, types.uint64[::1], types.int64, types.int64[::1]
+    )
+)
+def collect(data, offsets, rows, first, told, values, made, sizes):
+    """Append the sets of shingles of the texts rows[first], rows[first + 1], ... to values[:made].
+
+    (The next row, the new made): a text is sure to have room where there is for its bytes.
+    sizes[row]: how many are in its set. told: `texts.rules`.
+    """
+    words, characters, entries, share = told
+    room, tail = room_to_shingle(max(words, characters)), np.empty(64, np.uint8)
+    leaves_words, leaves_characters = power(words), power(characters)
+    hashes, table = np.empty(1 << 12, np.uint64), np.empty(1 << 12, np.uint64)
+    while first < len(rows):
+        at, end = offsets[rows[first]], offsets[rows[first] + 1]
+        if end - at > len(values) - made:
+            break
+        if end - at > len(hashes):
+            hashes = np.empty(2 * (end - at), np.uint64)
+        unspaced = look(data, at, end, entries, share, tail)[2]
+        n, leaving = (characters, leaves_characters) if unspaced else (words, leaves_words)
+        m = shingles(data, at, end, unspaced, n, leaving, entries, room, hashes, 0)
+        before = made
+        made, table = distinct(hashes, m, table, values, made)
+        sizes[first] = made - before
+        first += 1
+    return first, made
+
+
+class Part(NamedTuple):
+    """A batch of the corpus, and the number of its first text."""
+
+    first: int
+    batch: Batch
+
+
+class Sets(NamedTuple):
+    """The sets of shingles of some texts: text k has values[starts[k] : starts[k + 1]]."""
+
+    values: npt.NDArray[np.uint64]
+    starts: npt.NDArray[np.int64]
+
+
+class Corpus:
+    """The texts of the whole corpus by number, in parts that may lie on disk."""
+
+    def __init__(self, parts: Sequence[Part], release: Callable[[], None] = lambda: None):
+        """release: called where the texts were read for now, so that their pages may go."""
+        self.parts = parts
+        self._release = release
+        self._firsts = np.array([part.first for part in parts], np.int64)
+        self._values = np.empty(1 << 16, np.uint64)
+
+    def by_part(self, texts: npt.NDArray[np.int64]) -> list[tuple[int, slice]]:
+        """Which parts hold the texts, which are in ascending order, and which texts they are."""
+        bounds = np.searchsorted(texts, self._firsts)
+        ends = [*bounds[1:].tolist(), len(texts)]
+        found = zip(bounds.tolist(), ends, strict=True)
+        return [(part, slice(a, b)) for part, (a, b) in enumerate(found) if b > a]
+
+    def sizes(self, texts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The bytes of each of the texts, which are in ascending order."""
+        sizes = np.empty(len(texts), np.int64)
+        for place, where in self.by_part(texts):
+            first, batch = self.parts[place]
+            rows = texts[where] - first
+            sizes[where] = batch.offsets[rows + 1] - batch.offsets[rows]
+        return sizes
+
+    def sets(self, texts: npt.NDArray[np.int64], settings: Dedup) -> Sets:
+        """The sets of shingles of the texts, which are in ascending order, until the next call."""
+        sizes, made, told = np.zeros(len(texts) + 1, np.int64), 0, rules(settings)
+        for place, where in self.by_part(texts):
+            first, batch = self.parts[place]
+            rows, done = texts[where] - first, 0
+            while done < len(rows):
+                here = sizes[1 + where.start : 1 + where.stop]
+                done, made = collect(*batch, rows, done, told, self._values, made, here)
+                if done < len(rows):
+                    needed = int(batch.offsets[rows[done] + 1] - batch.offsets[rows[done]])
+                    grown = np.empty(2 * (made + needed), np.uint64)
+                    grown[:made] = self._values[:made]
+                    self._values = grown
+        self._release()
+        return Sets(self._values[:made], np.cumsum(sizes))
