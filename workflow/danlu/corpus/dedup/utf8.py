@@ -1,4 +1,4 @@
-"""Characters out of UTF-8 bytes, one at a time or, where they are ASCII, eight at a time."""
+"""Characters out of UTF-8 bytes and back, one at a time."""
 
 from __future__ import annotations
 
@@ -6,15 +6,9 @@ import numpy as np
 from numba import njit
 
 from danlu.corpus.dedup.characters import LIMIT
-from danlu.corpus.wide import HIGH, LOW, ONES, load64
+from danlu.corpus.wide import load64
 
 U = np.uint64
-
-
-@njit(forceinline=True, _nrt=False)
-def from_on(x, byte):
-    """Of bytes below 128: the high bit of each that is at least `byte`; other bits as they fall."""
-    return x + ONES * (U(128) - byte)
 
 
 @njit(forceinline=True, _nrt=False)
@@ -32,26 +26,6 @@ def window(data, at, end):
     for k in range(min(8, end - at)):
         x |= U(data[at + k]) << U(8 * k)
     return x
-
-
-@njit(forceinline=True, _nrt=False)
-def ascii_letters(x):
-    """The high bit of each byte of x that is an ASCII letter, and x with these in lower case."""
-    low, ascii_ = x & LOW, ~x & HIGH
-    upper = from_on(low, U(65)) & ~from_on(low, U(91)) & ascii_
-    folded = x | (upper >> U(2))
-    low = folded & LOW
-    return from_on(low, U(97)) & ~from_on(low, U(123)) & ascii_, folded
-
-
-@njit(forceinline=True, _nrt=False)
-def ascii_words(x):
-    """The high bit of each byte of x that is in an ASCII word, and x in lower case."""
-    letters, folded = ascii_letters(x)
-    low = x & LOW
-    digits = from_on(low, U(48)) & ~from_on(low, U(58))
-    underscores = from_on(low, U(95)) & ~from_on(low, U(96))
-    return letters | ((digits | underscores) & ~x & HIGH), folded
 
 
 @njit(forceinline=True, _nrt=False)
