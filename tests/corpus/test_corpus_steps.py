@@ -207,10 +207,20 @@ def test_a_source_that_loses_most_of_its_documents_is_warned_of(told, tmp_path, 
     said = capsys.readouterr().err
     assert "warning: mirror: 30 of its 30 documents (100.0%) are dropped as copies, 30 of" in said
     stats = json.loads((tmp_path / "out/stats.json").read_text("utf-8"))
-    (warned,) = [row for row in stats["copies_by_source"]["sources"] if row["warned"]]
-    assert (warned["source"], warned["documents"], warned["of_other_sources"]) == ("mirror", 30, 30)
-    stage.build(tmp_path / "data", told(warn_source_share=1.0), tmp_path / "out")
+    (mirror,) = [row for row in stats["copies_by_source"]["sources"] if row["source"] == "mirror"]
+    assert (mirror["documents"], mirror["of_other_sources"], mirror["share"]) == (30, 30, 1.0)
+
+
+def test_what_is_in_no_key_changes_no_byte_of_the_corpus(told, tmp_path, capsys):
+    rows = corpus(5, 60)
+    mirror = [{"text": row["text"], "source": "mirror"} for row in rows[:30]]
+    write(tmp_path / "data/x.jsonl", rows + mirror)
+    stage.build(tmp_path / "data", told(), tmp_path / "out")
+    assert "warning" in capsys.readouterr().err
+    before = content(tmp_path / "out")
+    stage.build(tmp_path / "data", told(warn_source_share=1.0, memory_mib=512), tmp_path / "out")
     assert "warning" not in capsys.readouterr().err
+    assert content(tmp_path / "out") == before
 
 
 def test_a_step_that_fails_leaves_what_was_there(data, told, tmp_path):
