@@ -55,6 +55,7 @@ def as_stats(
             "by_file": {file: count for file, (count, _) in sorted(read.rejected.items())},
         },
         "cleaned": {**read.cleaned.as_dict(), "changed_documents": read.changed},
+        "masked": {kind: amount.as_dict() for kind, amount in read.masked.items()},
         "dropped": [
             {
                 "rule": rule,
