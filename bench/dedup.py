@@ -27,7 +27,7 @@ import numpy as np
 from parts import corpora, truth
 from parts.peers import THRESHOLD, cpu_seconds
 
-from danlu.data.corpora import cache_folder
+from danlu import cache as user_cache
 
 HERE = Path(__file__).parent
 PEERS = ("rensa", "gaoya", "datasketch", "datatrove")
@@ -166,7 +166,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--share", type=float, default=1, help="of the documents, to try")
     told = parser.parse_args()
-    cache = cache_folder() / "bench"
+    cache = user_cache.folder() / "bench"
     cache.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()
     print(f"compiling the kernels, once a machine: {compile_seconds():.0f} CPU-s")

@@ -23,12 +23,12 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from danlu import publish
+from danlu import cache, publish
 from danlu.data import corpora
 from danlu.errors import DanluError
 
 REPOSITORY = Path(__file__).parents[1]
-CACHE = corpora.cache_folder() / "bench"
+CACHE = cache.folder() / "bench"
 SIZE = 100_000_000
 TIMES = 3
 LANGUAGES = {

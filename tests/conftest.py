@@ -176,11 +176,6 @@ def copy_repository(folder: Path) -> Project:
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(source, target, follow_symlinks=False)
-    # What numba compiled is current for a copy of the same time: half a minute for each copy.
-    for kept in REPOSITORY.glob("workflow/danlu/**/__pycache__/*.nb[ci]"):
-        target = folder / kept.relative_to(REPOSITORY)
-        target.parent.mkdir(exist_ok=True)
-        shutil.copy2(kept, target)
     project = Project(folder)
     project.git("init", "--quiet")
     project.git("add", "--all")

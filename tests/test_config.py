@@ -60,6 +60,21 @@ def test_canonical_is_the_same_text_whatever_the_order(draft):
     )
 
 
+def test_settings_that_change_no_byte_are_marked_and_all_others_keyed(draft):
+    assert config.Experiment.unkeyed() == {
+        "corpus": {"dedup": {"warn_source_share": True, "memory_mib": True}}
+    }
+    assert config.Corpus.unkeyed() == {"dedup": {"warn_source_share": True, "memory_mib": True}}
+    keyed = draft().keyed()
+    assert keyed["corpus"]["dedup"].pop("bands") == 16
+    assert set(keyed["corpus"]["dedup"]) == {
+        "near", "method", "clusters", "threshold", "word_ngram", "character_ngram", "rows",
+    }  # fmt: skip
+    whole = draft().model_dump(mode="json")
+    del keyed["corpus"]["dedup"], whole["corpus"]["dedup"]
+    assert keyed == whole
+
+
 @pytest.mark.parametrize("value", ["3", 3.0, True, None, float("nan"), float("inf")])
 def test_nothing_is_converted_to_a_whole_number_silently(draft, value):
     with pytest.raises(ValidationError):

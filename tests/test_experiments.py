@@ -43,8 +43,8 @@ def test_an_experiment_changes_only_what_it_names(project):
     assert changed.training.learning_rate == 0.01
     different = {
         key
-        for key, value in experiments.flatten(changed).items()
-        if experiments.flatten(plain)[key] != value
+        for key, value in experiments.flatten(changed.model_dump()).items()
+        if experiments.flatten(plain.model_dump())[key] != value
     }
     assert different == {"training.learning_rate"}
 
@@ -251,7 +251,7 @@ def test_a_stages_own_settings_are_read_as_strictly(draft):
 
 
 def test_flatten_names_every_setting_by_its_dotted_key(draft):
-    flat = experiments.flatten(draft())
+    flat = experiments.flatten(draft().model_dump(mode="json"))
     assert flat["training.learning_rate"] == 0.002
     assert flat["corpus.dedup.bands"] == 16
     assert flat["weights.prompts"][0] == "The state of the Union"

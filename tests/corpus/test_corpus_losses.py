@@ -2,58 +2,65 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from danlu.corpus import losses
 
 READ = {"news": [100, 5000], "forum": [40, 900], "law": [10, 700], "gone": [2, 20]}
 COPIES = {"news": [10, 40, 3], "forum": [1, 20, 20], "gone": [2, 0, 1]}
 
 
-def test_the_largest_loss_comes_first_and_only_more_than_the_share_is_warned_of():
-    found = losses.by_source(READ, COPIES, 0.5)
-    assert [(row.source, row.copies, row.share) for row in found.rows] == [
+def test_the_largest_loss_comes_first_and_all_are_told():
+    found = losses.by_source(READ, COPIES)
+    assert [(row.source, row.copies, row.share) for row in found] == [
         ("news", 50, 0.5),
         ("forum", 21, 0.525),
         ("gone", 2, 1.0),
     ]
-    assert [row.source for row in found.warned()] == ["forum", "gone"]
-    told = found.as_dict()
-    assert told["warned_sources"] == 2
-    assert [(row["source"], row["warned"]) for row in told["sources"]] == [
-        ("forum", True),
-        ("gone", True),
-        ("news", False),
-    ]
-    assert told["sources"][0] == {
+    told = losses.as_dict(found)
+    assert told["losing_sources"] == 3
+    assert [row["source"] for row in told["sources"]] == ["news", "forum", "gone"]
+    assert told["sources"][1] == {
         "source": "forum",
         "documents": 40,
         "exact_duplicates": 1,
         "near_duplicates": 20,
         "of_other_sources": 20,
         "share": 0.525,
-        "warned": True,
     }
+    assert losses.from_dict(told) == found
 
 
-def test_a_warning_says_how_much_went_and_where_to_look():
-    found = losses.by_source(READ, COPIES, 0.5)
-    first, _ = losses.warnings(found, Path("build/corpus/k"))
+def test_only_more_than_the_share_is_warned_of_with_how_much_went_and_where_to_look():
+    found = losses.by_source(READ, COPIES)
+    first, second = losses.warnings(found, 0.5)
     assert first == (
-        "warning: forum: 21 of its 40 documents (52.5%) are dropped as copies, 20 of them of other "
-        "sources; more than corpus.dedup.warn_source_share (50%). Look at "
-        "build/corpus/k/clusters.html; if they are no copies, raise corpus.dedup.threshold"
+        "forum: 21 of its 40 documents (52.5%) are dropped as copies, 20 of them of other sources; "
+        "more than corpus.dedup.warn_source_share (50%). Look at clusters.html of the corpus; if "
+        "they are no copies, raise corpus.dedup.threshold"
     )
+    assert second.startswith("gone: 2 of its 2 documents (100.0%)")
+    assert len(list(losses.warnings(found, 0.49))) == 3
+    assert list(losses.warnings(found, 1.0)) == []
 
 
 def test_of_many_such_sources_a_few_are_named_and_the_rest_counted():
     many = {f"s{n:03}": [4, 10] for n in range(200)}
-    found = losses.by_source(many, {source: [0, 4, 0] for source in many}, 0.5)
-    told = list(losses.warnings(found, Path("out")))
+    found = losses.by_source(many, {source: [0, 4, 0] for source in many})
+    told = list(losses.warnings(found, 0.5))
     assert len(told) == 6
-    assert told[-1] == ("warning: so do 195 other sources: copies_by_source in out/stats.json")
-    assert len(found.as_dict()["sources"]) == 50
-    assert found.as_dict()["warned_sources"] == 200
+    assert told[-1] == "so do 195 other sources: copies_by_source in stats.json of the corpus"
+    assert len(losses.as_dict(found)["sources"]) == 50
+    assert losses.as_dict(found)["losing_sources"] == 200
+
+
+def test_a_small_source_that_goes_whole_is_listed_behind_many_large_ones_that_lose_little():
+    read = {f"s{n:03}": [1000, 10] for n in range(200)} | {"small": [3, 10]}
+    copies = {f"s{n:03}": [0, 10 + n, 0] for n in range(200)} | {"small": [3, 0, 3]}
+    told = losses.as_dict(losses.by_source(read, copies))
+    assert told["losing_sources"] == 201
+    assert [row["source"] for row in told["sources"]] == [
+        *(f"s{n:03}" for n in range(199, 149, -1)),
+        "small",
+    ]
 
 
 def test_small_sources_are_added_up():

@@ -26,7 +26,7 @@ CLUSTERS = Clusters(
     pairs=(Pair(1, 0, 0.7), Pair(1, 2, 0.91234)),
 )
 READ = {"<i>web</i>": [10, 100], "law": [100, 1000]}
-LOST = losses.by_source(READ, {"<i>web</i>": [2, 5, 1], "law": [3, 2, 0]}, 0.5)
+LOST = losses.by_source(READ, {"<i>web</i>": [2, 5, 1], "law": [3, 2, 0]})
 
 
 @pytest.fixture(scope="module")
@@ -74,9 +74,12 @@ def test_clusters_are_counted_by_size_with_bars(browser):
 
 
 def test_a_source_that_loses_most_of_its_documents_stands_out(browser):
-    assert texts(browser, "td.warned") == ["<i>web</i>"]
-    assert "1 of the sources lose more than 50%" in texts(browser, "p.warned")[0]
     assert "<i>web</i> 10 2 5 1 70.0%" in texts(browser, "tr")
+    assert "law 100 3 2 0 5.0%" in texts(browser, "tr")
+    web, law = [each.size["width"] for each in browser.find_elements(By.CSS_SELECTOR, ".bar i")][
+        -2:
+    ]
+    assert web == pytest.approx(14 * law, rel=0.1)
 
 
 def test_the_page_needs_nothing_from_elsewhere(browser):
@@ -85,6 +88,6 @@ def test_the_page_needs_nothing_from_elsewhere(browser):
 
 
 def test_without_copies_the_page_says_so():
-    nothing = page.render(Clusters(0, 0, (), (), ()), losses.by_source(READ, {}, 0.5), DOCUMENTS)
+    nothing = page.render(Clusters(0, 0, (), (), ()), losses.by_source(READ, {}), DOCUMENTS)
     assert "0 documents are dropped as copies" in nothing
     assert "<h2>" not in nothing

@@ -26,7 +26,9 @@ ALL = ("email", "phone", "chinese_id", "ip")
     ],
 )
 def test_personal_data_are_replaced_by_their_kind(text, expected):
-    assert mask(text, ALL) == expected
+    masked, counts = mask(text, ALL)
+    assert masked == expected
+    assert counts == {k: expected.count(f"<{k}>") for k in ALL if f"<{k}>" in expected}
 
 
 @pytest.mark.parametrize(
@@ -43,13 +45,18 @@ def test_personal_data_are_replaced_by_their_kind(text, expected):
     ],
 )
 def test_what_only_looks_like_them_stays(text):
-    assert mask(text, ALL) == text
+    assert mask(text, ALL) == (text, {})
 
 
 def test_only_the_kinds_that_are_asked_for_are_masked():
     text = "a@b.com, 8.8.8.8"
-    assert mask(text, ("ip",)) == "a@b.com, <ip>"
-    assert mask(text, ()) == text
+    assert mask(text, ("ip",)) == ("a@b.com, <ip>", {"ip": 1})
+    assert mask(text, ()) == (text, {})
+
+
+def test_each_is_counted_by_its_kind_and_what_was_masked_before_is_not():
+    text = "a@b.com, c@d.org and <email>; 8.8.8.8, 10.0.0.1; 手机13812345678"
+    assert mask(text, ALL)[1] == {"email": 2, "ip": 1, "phone": 1}
 
 
 @pytest.mark.parametrize(
@@ -65,11 +72,13 @@ def test_identity_numbers_are_known_by_their_checksum(number):
 
 @given(st.text(alphabet="0123456789.:@abX+- ()", max_size=60))
 def test_masking_twice_changes_nothing_more(text):
-    once = mask(text, ALL)
-    assert mask(once, ALL) == once
+    once, _ = mask(text, ALL)
+    assert mask(once, ALL) == (once, {})
 
 
 def test_a_batch_is_masked_as_its_texts_are():
-    batch = pyarrow.array(["a@b.com", "法律", ""], pyarrow.large_string())
-    assert mask_all(batch, ALL).to_pylist() == ["<email>", "法律", ""]
-    assert mask_all(batch, ()) is batch
+    batch = pyarrow.array(["法律", "a@b.com", "", "8.8.8.8 8.8.4.4"], pyarrow.large_string())
+    texts, counts = mask_all(batch, ALL)
+    assert texts.to_pylist() == ["法律", "<email>", "", "<ip> <ip>"]
+    assert counts == {1: {"email": 1}, 3: {"ip": 2}}
+    assert mask_all(batch, ()) == (batch, {})

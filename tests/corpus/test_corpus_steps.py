@@ -76,6 +76,52 @@ def test_the_bytes_are_the_same_for_any_number_of_shards_and_ranges(data, told, 
         assert [name for name in whole if cut[name] != whole[name]] == [], (shards, ranges)
 
 
+def test_masked_personal_data_are_counted_by_kind_and_language_for_any_number_of_shards(
+    told, tmp_path
+):
+    rows = corpus(3, 40)
+    personal = [
+        {"text": "write to jane@example.com or joe@example.org from 8.8.8.8 today", "lang": "en"},
+        {"text": "请写信到 zhang_san@163.com，或者打电话 010-12345678 联系我们公司", "lang": "zh"},
+        # A copy of the first: what goes afterwards was masked all the same.
+        {"text": "write to jane@example.com or joe@example.org from 8.8.8.8 today", "lang": "en"},
+        {
+            "text": "127.0.0.1 is no address that says where somebody lives, nor is 1.2",
+            "lang": "en",
+        },
+    ]
+    write(tmp_path / "data/x.jsonl", [*personal[:2], *rows, *personal[2:]])
+    asked = told(mask_personal=("ip", "email", "phone", "chinese_id"))
+    stage.build(tmp_path / "data", asked, tmp_path / "whole")
+    stats = json.loads((tmp_path / "whole/stats.json").read_text("utf-8"))
+    assert stats["masked"] == {
+        "ip": {
+            "documents": 2,
+            "masked": 2,
+            "by_language": {"en": {"documents": 2, "masked": 2}},
+        },
+        "email": {
+            "documents": 3,
+            "masked": 5,
+            "by_language": {
+                "en": {"documents": 2, "masked": 4},
+                "zh": {"documents": 1, "masked": 1},
+            },
+        },
+        "phone": {
+            "documents": 1,
+            "masked": 1,
+            "by_language": {"zh": {"documents": 1, "masked": 1}},
+        },
+        "chinese_id": {"documents": 0, "masked": 0},
+    }
+    for shards in (2, 5):
+        stage.build(tmp_path / "data", asked, tmp_path / "cut", shards)
+        assert content(tmp_path / "cut") == content(tmp_path / "whole"), shards
+    stage.build(tmp_path / "data", told(), tmp_path / "none")
+    assert json.loads((tmp_path / "none/stats.json").read_text("utf-8"))["masked"] == {}
+
+
 @pytest.fixture
 def drawn(monkeypatch) -> list[dict]:
     """What would be drawn into dropped.png, which takes a second."""
@@ -207,10 +253,20 @@ def test_a_source_that_loses_most_of_its_documents_is_warned_of(told, tmp_path, 
     said = capsys.readouterr().err
     assert "warning: mirror: 30 of its 30 documents (100.0%) are dropped as copies, 30 of" in said
     stats = json.loads((tmp_path / "out/stats.json").read_text("utf-8"))
-    (warned,) = [row for row in stats["copies_by_source"]["sources"] if row["warned"]]
-    assert (warned["source"], warned["documents"], warned["of_other_sources"]) == ("mirror", 30, 30)
-    stage.build(tmp_path / "data", told(warn_source_share=1.0), tmp_path / "out")
+    (mirror,) = [row for row in stats["copies_by_source"]["sources"] if row["source"] == "mirror"]
+    assert (mirror["documents"], mirror["of_other_sources"], mirror["share"]) == (30, 30, 1.0)
+
+
+def test_what_is_in_no_key_changes_no_byte_of_the_corpus(told, tmp_path, capsys):
+    rows = corpus(5, 60)
+    mirror = [{"text": row["text"], "source": "mirror"} for row in rows[:30]]
+    write(tmp_path / "data/x.jsonl", rows + mirror)
+    stage.build(tmp_path / "data", told(), tmp_path / "out")
+    assert "warning" in capsys.readouterr().err
+    before = content(tmp_path / "out")
+    stage.build(tmp_path / "data", told(warn_source_share=1.0, memory_mib=512), tmp_path / "out")
     assert "warning" not in capsys.readouterr().err
+    assert content(tmp_path / "out") == before
 
 
 def test_a_step_that_fails_leaves_what_was_there(data, told, tmp_path):

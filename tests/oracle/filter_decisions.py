@@ -8,6 +8,7 @@ corpus (envs/corpora.json):
 A line a document: its id, its text (short speeches, paragraphs, and made-up odd ones) and
 the decision of each filter: null where it keeps the document, else its reason.
 With --all, the decisions about every speech and paragraph, without the texts.
+With --words in place of the file: of each text of a JSON list on stdin, the words that it counts.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from datatrove.pipeline.filters import (
     GopherQualityFilter,
     GopherRepetitionFilter,
 )
+from datatrove.utils.text import split_into_words
 
 FILTERS = {
     "gopher_quality": GopherQualityFilter(),
@@ -98,6 +100,9 @@ def decide(name: str, text: str) -> str | None:
 
 def main() -> None:
     """Write the decisions as JSON, a line a document."""
+    if sys.argv[1] == "--words":
+        json.dump([split_into_words(text) for text in json.load(sys.stdin)], sys.stdout)
+        return
     everything = "--all" in sys.argv[2:]
     rows = [json.loads(line) for line in Path(sys.argv[1]).read_text("utf-8").splitlines()]
     lines = [

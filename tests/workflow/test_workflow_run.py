@@ -69,6 +69,12 @@ def plans(finished):
         "evaluation set": {"append": {"config/evalsets/phrases.jsonl": phrase}},
         "date": {"arguments": ["--config", "date=2031-01-02"]},
         "shards": {"arguments": ["--config", "shards=5", "band_ranges=3"]},
+        "memory": {"replace": {settings: ["memory_mib: 1024", "memory_mib: 2048"]}},
+        "warning": {"replace": {settings: ["warn_source_share: 0.5", "warn_source_share: 0.4"]}},
+        "memory and code": {
+            "replace": {settings: ["memory_mib: 1024", "memory_mib: 2048"]},
+            "append": {"workflow/danlu/corpus/__init__.py": "# A remark.\n"},
+        },
         "shards and code": {
             "arguments": ["--config", "shards=5"],
             "append": {"workflow/danlu/corpus/__init__.py": "# A remark.\n"},
@@ -175,6 +181,12 @@ def test_another_learning_rate_schedule_or_date_is_a_new_run_that_shares_the_rec
 def test_another_number_of_shards_makes_nothing_anew(plans):
     assert plans["shards"] == set()
     assert plans["shards and code"] == AFTER_A_CHANGE_OF["corpus"]
+
+
+def test_a_setting_that_changes_no_byte_makes_nothing_anew_but_where_it_shows(plans):
+    assert plans["memory"] == set()
+    assert plans["warning"] == {"pages"}
+    assert plans["memory and code"] == AFTER_A_CHANGE_OF["corpus"]
 
 
 def test_the_shards_are_gone_when_the_corpus_is_made(finished):

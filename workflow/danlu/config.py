@@ -24,10 +24,33 @@ Count = Annotated[int, Field(ge=1)]
 Steps = Annotated[int, Field(ge=1, lt=2**31)]
 
 
+class Unkeyed:
+    """Marks a setting that changes no byte of what is made, only how, or what is said of it.
+
+    The stage is told it, but it is in no key and no identity: another value makes nothing anew.
+    """
+
+
 class Section(BaseModel):
     """A part of the experiment: immutable, with no unknown keys and no silent conversion."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    @classmethod
+    def unkeyed(cls) -> dict[str, Any]:
+        """The settings that are marked `Unkeyed`, as {"dedup": {"memory_mib": True}}."""
+        found: dict[str, Any] = {}
+        for name, field in cls.model_fields.items():
+            kind = field.annotation
+            if any(isinstance(mark, Unkeyed) for mark in field.metadata):
+                found[name] = True
+            elif isinstance(kind, type) and issubclass(kind, Section) and (below := kind.unkeyed()):
+                found[name] = below
+        return found
+
+    def keyed(self) -> dict[str, Any]:
+        """The section as JSON has it, without the settings that are marked `Unkeyed`."""
+        return self.model_dump(mode="json", exclude=self.unkeyed())
 
     def canonical(self) -> str:
         """The section as JSON, the same text for the same settings (keys sorted)."""
@@ -55,10 +78,10 @@ class Dedup(Section):
     character_ngram: Count = Field(description="Characters in a shingle of Chinese text.")
     bands: Count = Field(description="Bands of the locality-sensitive hash.")
     rows: Count = Field(description="Signature rows in a band; bins of a signature = bands x rows.")
-    warn_source_share: Share = Field(
+    warn_source_share: Annotated[Share, Unkeyed()] = Field(
         description="A source that loses more of its documents as copies is warned of."
     )
-    memory_mib: Annotated[int, Field(ge=64)] = Field(
+    memory_mib: Annotated[int, Field(ge=64), Unkeyed()] = Field(
         description="MiB that a process of the deduplication works in, whatever the corpus."
     )
 

@@ -235,7 +235,7 @@ def dump(experiment: Experiment) -> str:
     )
 
 
-def flatten(experiment: Experiment) -> dict[str, Any]:
+def flatten(values: Mapping[str, Any]) -> dict[str, Any]:
     """Every setting under its dotted key, e.g. {"training.learning_rate": 0.003}."""
 
     def walk(node: Any, above: str) -> dict[str, Any]:
@@ -247,7 +247,7 @@ def flatten(experiment: Experiment) -> dict[str, Any]:
             for key, value in walk(child, f"{above}.{part}" if above else part).items()
         }
 
-    return walk(experiment.model_dump(mode="json"), "")
+    return walk(values, "")
 
 
 def _tuples(node: Any) -> Any:

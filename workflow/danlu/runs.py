@@ -11,7 +11,7 @@ import datetime
 import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,17 +37,30 @@ class Keys:
 
 
 def settings(experiment: Experiment) -> dict[str, dict[str, Any]]:
-    """What each shared stage is told, by stage; a stage's key depends on nothing else.
+    """What each shared stage is told, by stage.
 
     The tokenizer is told the vocabulary's size, which the model fixes, and the seed goes
     where a stage draws something at random.
     """
-    e = experiment
+    return _by_stage(experiment.model_dump(mode="json"))
+
+
+def _by_stage(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return {
-        "corpus": {**e.corpus.model_dump(mode="json"), "seed": e.seed},
-        "tokenizer": {**e.tokenizer.model_dump(mode="json"), "vocab_size": e.model.vocab_size},
-        "records": e.records.model_dump(mode="json"),
+        "corpus": {**values["corpus"], "seed": values["seed"]},
+        "tokenizer": {**values["tokenizer"], "vocab_size": values["model"]["vocab_size"]},
+        "records": values["records"],
     }
+
+
+def trained(experiment: Experiment) -> dict[str, Any]:
+    """The settings that the weights depend on, as JSON has them.
+
+    Settings of what is done with finished weights (export, evaluation) are not among them: to
+    change an evaluation prompt must not train anew, only evaluate anew.
+    """
+    values = experiment.keyed()
+    return {name: values[name] for name in values if name not in ("export", "evaluation")}
 
 
 def canonical(value: Any) -> str:
@@ -67,9 +80,10 @@ def stage_keys(experiment: Experiment, data_md5: str) -> Keys:
     """The keys of corpus, tokenizer and records, chained from the data's md5.
 
     A tokenizer.json that the user gives, and evaluation sets that the corpus must not hold, are
-    part of the key by their content. Raises RunError where one cannot be read.
+    part of the key by their content. Settings that change no byte (config.Unkeyed) are no part
+    of it. Raises RunError where a file cannot be read.
     """
-    told, e = settings(experiment), experiment
+    told, e = _by_stage(experiment.keyed()), experiment
     unwanted = [
         _content("corpus.decontaminate", file, "an evaluation set, .jsonl or .txt")
         for file in e.corpus.decontaminate
@@ -96,13 +110,10 @@ def _content(key: str, file: str, expected: str) -> str:
 def identity(experiment: Experiment, data_md5: str) -> str:
     """16 hexadecimal digits that say which weights a run makes.
 
-    All settings that the weights depend on and the data. Settings of what is done with
-    finished weights (export, evaluation) are not in it: to change an evaluation prompt must
-    not train anew, only evaluate anew.
+    All settings that the weights depend on (`trained`), and the data.
     """
-    trained = experiment.model_dump(mode="json", exclude={"export", "evaluation"})
     keys = stage_keys(experiment, data_md5)
-    return _hash("run", canonical(trained), keys.records, length=16)
+    return _hash("run", canonical(trained(experiment)), keys.records, length=16)
 
 
 @dataclass(frozen=True)

@@ -71,8 +71,12 @@ def experiment(wildcards):
 
 
 def told(stage):
-    """What a stage that runs share is told, as canonical JSON, by the key in its path."""
-    return lambda wildcards: runs.canonical(
+    """What a stage that runs share is told, as canonical JSON, by the key in its path.
+
+    The key says all that changes what is made. A function that asks for `output` is no reason to
+    Snakemake to run a finished job again, so another value of what is in no key is none.
+    """
+    return lambda wildcards, output: runs.canonical(
         runs.settings(PLAN.sharing(stage, wildcards.key).experiment)[stage]
     )
 
@@ -145,6 +149,11 @@ def dedup_memory(wildcards):
     return section.memory_mib + 512
 
 
+def warn_source_share(wildcards):
+    """From which share of lost documents on a source is warned of."""
+    return experiment(wildcards).corpus.dedup.warn_source_share
+
+
 def section(name):
     """One section of a run's experiment as canonical JSON."""
     return lambda wildcards: getattr(experiment(wildcards), name).canonical()
@@ -176,7 +185,7 @@ def opened_for(wildcards):
     e = experiment(wildcards)
     told = {
         "pretrain": [
-            e.model_dump(mode="json", exclude={"export", "evaluation"}),
+            runs.trained(e),
             *(CODE[stage] for stage in ("corpus", "tokenizer", "records", "pretrain")),
         ],
         "merge": [CODE["weights"]],

@@ -47,9 +47,10 @@ rule pages:
         run=subpath(input.evaluation, parent=True),
         corpus=subpath(input.stats, parent=True),
         out=subpath(output.evaluation, parent=True),
+        warn=warn_source_share,
         code=CODE["report"],
     message:
         "Lay out the figures of {wildcards.run} for the report"
     shell:
         "python -m danlu.report --run {params.run:q} --corpus {params.corpus:q}"
-        " --out {params.out:q} > {log:q} 2>&1"
+        " --out {params.out:q} --warn-source-share {params.warn} > {log:q} 2>&1"

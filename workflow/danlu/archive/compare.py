@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from danlu.archive import reading
+from danlu.config import Experiment
 from danlu.errors import DanluError
 
 Row = tuple[str, Any, Any]
@@ -49,18 +50,19 @@ class Comparison:
     def warnings(self) -> list[str]:
         """Why a difference between the results may not be put down to one cause."""
         found = []
-        if len(self.settings) > 1:
-            keys = ", ".join(key for key, _, _ in self.settings)
+        harmless = reading.flatten(Experiment.unkeyed())
+        settings = [key for key, _, _ in self.settings if key not in harmless]
+        if len(settings) > 1:
             found.append(
-                f"{len(self.settings)} settings differ ({keys}): no difference in the results "
-                "can be put down to one of them"
+                f"{len(settings)} settings differ ({', '.join(settings)}): no difference in the "
+                "results can be put down to one of them"
             )
         other = [
             key
             for key, _, _ in self.made_from
             if key == "data md5" or key == "patch" or key.startswith(("code: ", "package: "))
         ]
-        if self.settings and other:
+        if settings and other:
             found.append(f"beside the settings, {', '.join(other)} differ too")
         return found
 

@@ -2,24 +2,45 @@
 
 from __future__ import annotations
 
-import hashlib
 import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numba
+from llvmlite import binding
 from numba import njit
+from numba.core.caching import InTreeCacheLocator
 
-from danlu.corpus import wide
-
-
-def _digest() -> str:
-    """Of the files of this stage that have to do with kernels."""
-    texts = (path.read_bytes() for path in sorted(Path(__file__).parent.rglob("*.py")))
-    return hashlib.sha256(b"".join(text for text in texts if b"numba" in text)).hexdigest()
+from danlu.corpus import kernels, wide
 
 
-_SOURCES = _digest()
+class UserCache(InTreeCacheLocator):  # type: ignore[misc]
+    """Tells numba to keep the code in the user's cache instead of beside its source.
+
+    The folder is that of the sources (kernels.folder), numba and processor; numba itself also
+    asks for its version, the processor's features and the source's digest before it takes any.
+    """
+
+    def __init__(self, py_func: Any, py_file: str):
+        super().__init__(py_func, py_file)
+        made_for = f"numba-{numba.__version__}-{binding.get_host_cpu_name()}"
+        beside = Path(py_file).parent.relative_to(kernels.STAGE)
+        self._cache_path = str(Path(kernels.folder() or "", made_for, beside))
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> Any:
+        """The locator; None, for the next kind to be asked, where there is no such cache."""
+        if kernels.folder() is None or not Path(py_file).is_relative_to(kernels.STAGE):
+            return None
+        return super().from_function(py_func, py_file)
+
+
+# A folder that NUMBA_CACHE_DIR names has the first word, one beside the source the last but one.
+if not numba.config.CACHE_LOCATOR_CLASSES:
+    numba.config.CACHE_LOCATOR_CLASSES = (
+        f"UserProvidedCacheLocator,{__name__}.UserCache,InTreeCacheLocator,UserWideCacheLocator"
+    )
 
 
 def compiled(*signatures: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -37,7 +58,7 @@ def compiled(*signatures: Any) -> Callable[[Callable[..., Any]], Callable[..., A
             function.__globals__,
             function.__name__,
             function.__defaults__,
-            (*(function.__closure__ or ()), types.CellType(_SOURCES)),
+            (*(function.__closure__ or ()), types.CellType(kernels.sources())),
         )
         enclosing.__qualname__ = function.__qualname__
         enclosing.__module__ = function.__module__

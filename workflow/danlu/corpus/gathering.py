@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ def gather(settings: Settings, folder: Folder, out: Path) -> None:
     check_split(read, sifted, settings.heldout_share)
     shards = range(folder.of)
     documents = Numbered([Documents(folder.documents(shard)) for shard in shards])
-    lost = losses.by_source(read.sources, sifted.copies, settings.dedup.warn_source_share)
+    lost = losses.by_source(read.sources, sifted.copies)
     with publish.folder(out) as aside:
         for side in SIDES:
             rejected.join((folder.side(side, k) for k in shards), aside / f"{side}.jsonl")
@@ -38,14 +38,14 @@ def gather(settings: Settings, folder: Folder, out: Path) -> None:
         found = clusters.find(folder.dups)
         publish.text(aside / "clusters.html", page.render(found, lost, documents))
     rejected.kept_beside(out).unlink(missing_ok=True)
-    for line in losses.warnings(lost, out):
-        print(f"danlu: {line}", file=sys.stderr)
+    for line in losses.warnings(lost, settings.dedup.warn_source_share):
+        print(f"danlu: warning: {line}", file=sys.stderr)
     if count := read.rejected_lines():
         print(f"danlu: {count:,} lines are no documents: {out}/rejected.jsonl", file=sys.stderr)
 
 
 def as_stats(
-    read: Read, sifted: Sifted, lost: losses.Losses, documents: Numbered
+    read: Read, sifted: Sifted, lost: Sequence[losses.Loss], documents: Numbered
 ) -> dict[str, Any]:
     """stats.json."""
     return {
@@ -55,6 +55,7 @@ def as_stats(
             "by_file": {file: count for file, (count, _) in sorted(read.rejected.items())},
         },
         "cleaned": {**read.cleaned.as_dict(), "changed_documents": read.changed},
+        "masked": {kind: amount.as_dict() for kind, amount in read.masked.items()},
         "dropped": [
             {
                 "rule": rule,
@@ -66,7 +67,7 @@ def as_stats(
         "kept": sifted.all_kept().as_dict(),
         "split": {side: amount.as_dict() for side, amount in sifted.split.items()},
         "sources": losses.largest(read.sources, sifted.kept),
-        "copies_by_source": lost.as_dict(),
+        "copies_by_source": losses.as_dict(lost),
     }
 
 

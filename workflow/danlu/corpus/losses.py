@@ -1,14 +1,15 @@
 """What each source of the data loses, and a warning where copies take most of one away.
 
 Similarity that is set too low, or a template that all documents of a source share, takes whole
-sources away without a word; a person must hear of it.
+sources away without a word; a person must hear of it. What is published says what is lost, and only
+who shows it asks from which share on that is worth a warning: to be warned of more makes no
+corpus anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 SOURCES = 50
@@ -37,62 +38,60 @@ class Loss:
         return self.copies / self.documents
 
 
-@dataclass(frozen=True, slots=True)
-class Losses:
+def by_source(
+    read: Mapping[str, Sequence[int]], copies: Mapping[str, Sequence[int]]
+) -> tuple[Loss, ...]:
     """All sources that lose documents as copies, the largest loss first.
 
-    warn_share: a source that loses more than this share of its documents is warned of.
+    read: documents and bytes of a source; copies: exact, near, and copies of other sources.
     """
-
-    rows: tuple[Loss, ...]
-    warn_share: float
-
-    def warned(self) -> list[Loss]:
-        """The sources that lose too much, the largest loss first."""
-        return [row for row in self.rows if row.share > self.warn_share]
-
-    def as_dict(self) -> dict[str, Any]:
-        """As stats.json has it: sources that are warned of, then the others, so many in all."""
-        warned = self.warned()
-        rest = [row for row in self.rows if row.share <= self.warn_share]
-        return {
-            "warn_source_share": self.warn_share,
-            "warned_sources": len(warned),
-            "sources": [
-                {
-                    "source": row.source,
-                    "documents": row.documents,
-                    "exact_duplicates": row.exact,
-                    "near_duplicates": row.near,
-                    "of_other_sources": row.elsewhere,
-                    "share": round(row.share, 4),
-                    "warned": row.share > self.warn_share,
-                }
-                for row in (*warned, *rest)[:SOURCES]
-            ],
-        }
-
-
-def by_source(
-    read: Mapping[str, Sequence[int]], copies: Mapping[str, Sequence[int]], warn_share: float
-) -> Losses:
-    """read: documents and bytes of a source; copies: exact, near, and copies of other sources."""
     rows = [Loss(source, read[source][0], *counts) for source, counts in copies.items()]
-    return Losses(tuple(sorted(rows, key=lambda row: (-row.copies, row.source))), warn_share)
+    return tuple(sorted(rows, key=lambda row: (-row.copies, row.source)))
 
 
-def warnings(losses: Losses, out: Path) -> Iterator[str]:
-    """A line for each source that loses too much, a few of them."""
-    warned = losses.warned()
+def as_dict(losses: Sequence[Loss]) -> dict[str, Any]:
+    """As stats.json has them.
+
+    Listed are the sources that lose the most copies and those that lose the largest share, so
+    many of each: the first of whatever share is worth a warning.
+    """
+    shares = sorted(losses, key=lambda row: (-row.share, -row.copies, row.source))[:SOURCES]
+    listed = {row.source for row in (*losses[:SOURCES], *shares)}
+    return {
+        "losing_sources": len(losses),
+        "sources": [
+            {
+                "source": row.source,
+                "documents": row.documents,
+                "exact_duplicates": row.exact,
+                "near_duplicates": row.near,
+                "of_other_sources": row.elsewhere,
+                "share": round(row.share, 4),
+            }
+            for row in losses
+            if row.source in listed
+        ],
+    }
+
+
+def from_dict(told: Mapping[str, Any]) -> tuple[Loss, ...]:
+    """The sources that stats.json lists."""
+    keys = ("source", "documents", "exact_duplicates", "near_duplicates", "of_other_sources")
+    return tuple(Loss(*(row[key] for key in keys)) for row in told["sources"])
+
+
+def warnings(losses: Iterable[Loss], share: float) -> Iterator[str]:
+    """A line for each source that loses more than this share of its documents, a few of them."""
+    warned = [row for row in losses if row.share > share]
     for row in warned[:WARNED]:
         yield (
-            f"warning: {row.source}: {row.copies:,} of its {row.documents:,} documents "
-            f"({row.share:.1%}) are dropped as copies, {row.elsewhere:,} of them of other sources; "
-            f"more than corpus.dedup.warn_source_share ({losses.warn_share:.0%}). Look at "
-            f"{out}/clusters.html; if they are no copies, raise corpus.dedup.threshold"
+            f"{row.source}: {row.copies:,} of its {row.documents:,} documents ({row.share:.1%}) "
+            f"are dropped as copies, {row.elsewhere:,} of them of other sources; more than "
+            f"corpus.dedup.warn_source_share ({share:.0%}). Look at clusters.html of the corpus; "
+            "if they are no copies, raise corpus.dedup.threshold"
         )
     if rest := warned[WARNED:]:
-        yield f"warning: so do {len(rest):,} other sources: copies_by_source in {out}/stats.json"
+        yield f"so do {len(rest):,} other sources: copies_by_source in stats.json of the corpus"
 
 
 def largest(

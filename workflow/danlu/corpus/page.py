@@ -11,7 +11,7 @@ from html import escape
 from danlu.corpus.clusters import Clusters, Pair
 from danlu.corpus.differences import Piece, compare
 from danlu.corpus.documents import Document
-from danlu.corpus.losses import Losses
+from danlu.corpus.losses import Loss
 from danlu.corpus.store import Numbered
 from danlu.corpus.tally import excerpt
 
@@ -26,7 +26,6 @@ table { border-collapse: collapse; }
 th, td { padding: .25em .8em; text-align: left; vertical-align: top; border-bottom: 1px solid #e6e6e6; }
 th { font-weight: 600; color: #555; } .n { text-align: right; font-variant-numeric: tabular-nums; }
 .bar { width: 22em; } .bar i { display: block; height: 1em; margin-top: .3em; background: #2a6f97; }
-.warned { color: #b3261e; font-weight: 600; }
 .pair { border: 1px solid #ddd; border-radius: 6px; margin: 1em 0; overflow: hidden; }
 .pair header { background: #f5f5f5; padding: .3em .8em; }
 .pair > div { display: grid; grid-template-columns: 1fr 1fr; }
@@ -38,8 +37,8 @@ mark { background: #cfe8d5; color: inherit; border-radius: 2px; } .gone mark { b
 """
 
 
-def render(found: Clusters, losses: Losses, documents: Numbered) -> str:
-    """The page. documents: of the whole corpus, by number."""
+def render(found: Clusters, losses: Sequence[Loss], documents: Numbered) -> str:
+    """The page. losses: the largest first; documents: of the whole corpus, by number."""
     clusters = sum(count for _, _, count in found.by_size)
     parts = [
         "<h1>Copies in the corpus</h1>",
@@ -85,25 +84,22 @@ def _largest(largest: Iterable[tuple[int, int]], documents: Numbered) -> str:
     return "<h2>The largest clusters</h2>" + _table(columns, rows, numbers=1)
 
 
-def _sources(losses: Losses) -> str:
-    warned = losses.warned()
-    rows = []
-    for row in [*warned, *(row for row in losses.rows if row not in warned)][:SOURCES]:
-        over = " class=warned" if row in warned else ""
-        rows.append(
-            f"<tr><td{over}>{escape(row.source)}</td><td class=n>{row.documents:,}</td>"
-            f"<td class=n>{row.exact:,}</td><td class=n>{row.near:,}</td>"
-            f'<td class=n>{row.elsewhere:,}</td><td class="n"><span{over}>{row.share:.1%}</span></td></tr>'
-        )
+def _sources(losses: Sequence[Loss]) -> str:
+    rows = [
+        f"<tr><td>{escape(row.source)}</td><td class=n>{row.documents:,}</td>"
+        f"<td class=n>{row.exact:,}</td><td class=n>{row.near:,}</td>"
+        f"<td class=n>{row.elsewhere:,}</td><td class=n>{row.share:.1%}</td>"
+        f'<td class=bar><i style="width:{100 * row.share:.2f}%"></i></td></tr>'
+        for row in losses[:SOURCES]
+    ]
     if not rows:
         return ""
-    columns = ("source", "documents", "exact copies", "near copies", "of other sources", "dropped")
+    columns = (
+        "source", "documents", "exact copies", "near copies", "of other sources", "dropped", "",
+    )  # fmt: skip
     told = (
-        f"<p class=warned>{len(warned):,} of the sources lose more than {losses.warn_share:.0%} of "
-        "their documents. Look below whether they are copies; if not, raise "
-        "corpus.dedup.threshold.</p>"
-        if warned
-        else f"<p>No source loses more than {losses.warn_share:.0%} of its documents.</p>"
+        f"<p>{len(losses):,} sources lose documents. Where one loses most of them, look below "
+        "whether they are copies; if not, raise corpus.dedup.threshold.</p>"
     )
     return "<h2>Copies by source</h2>" + told + _table(columns, rows, numbers=5, first=1)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import date
 
@@ -83,19 +84,34 @@ _FOUND: dict[str, tuple[re.Pattern[str], Callable[[str], bool]]] = {
 }
 
 
-def mask(text: str, kinds: Sequence[str]) -> str:
-    """The text with personal data of these kinds (email, phone, chinese_id, ip) replaced."""
-    for kind, (form, holds) in _FOUND.items():
+def mask(text: str, kinds: Sequence[str]) -> tuple[str, Counter[str]]:
+    """The text with personal data of these kinds (email, phone, chinese_id, ip) replaced.
+
+    Also how many of each kind were replaced; a kind of which there were none is left out.
+    """
+    counts: Counter[str] = Counter()
+
+    def replaced(found: re.Match[str]) -> str:
+        if not holds(found[0]):
+            return found[0]
+        counts[kind] += 1
+        return f"<{kind}>"
+
+    for kind, (form, holds) in _FOUND.items():  # noqa: B007, `replaced` looks at them
         if kind in kinds:
-            text = form.sub(
-                lambda found, kind=kind, holds=holds: f"<{kind}>" if holds(found[0]) else found[0],
-                text,
-            )
-    return text
+            text = form.sub(replaced, text)
+    return text, counts
 
 
-def mask_all(batch: pyarrow.LargeStringArray, kinds: Sequence[str]) -> pyarrow.LargeStringArray:
-    """What `mask` makes of each text."""
+def mask_all(
+    batch: pyarrow.LargeStringArray, kinds: Sequence[str]
+) -> tuple[pyarrow.LargeStringArray, dict[int, Counter[str]]]:
+    """What `mask` makes of each text; and how many were replaced, by the place of the text.
+
+    Places where nothing was replaced are left out.
+    """
     if not kinds:
-        return batch
-    return pyarrow.array([mask(text, kinds) for text in batch.to_pylist()], pyarrow.large_string())
+        return batch, {}
+    masked = [mask(text, kinds) for text in batch.to_pylist()]
+    texts = pyarrow.array([text for text, _ in masked], pyarrow.large_string())
+    return texts, {place: counts for place, (_, counts) in enumerate(masked) if counts}

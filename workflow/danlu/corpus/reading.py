@@ -22,7 +22,7 @@ def read_shard(pieces: Sequence[Piece], settings: Corpus, shard: int, folder: Fo
 
     Raises DanluError where a file cannot be read.
     """
-    read = Read()
+    read = Read.of(settings.mask_personal)
     with (
         publish.file(folder.rejected(shard)) as aside,
         aside.open("w", encoding="utf-8") as rejected,
@@ -46,7 +46,7 @@ def _cleaned(raw: pyarrow.RecordBatch, settings: Corpus, read: Read) -> pyarrow.
     """The documents of a batch in the columns of store.SCHEMA, each counted in `read`."""
     texts = raw.column("text")
     cleaned = clean_all(texts, settings.fix_mojibake)
-    column = personal.mask_all(cleaned.texts, settings.mask_personal)
+    column, masked = personal.mask_all(cleaned.texts, settings.mask_personal)
     rows = zip(
         raw.column("lang").to_pylist(),
         raw.column("source").to_pylist(),
@@ -55,8 +55,10 @@ def _cleaned(raw: pyarrow.RecordBatch, settings: Corpus, read: Read) -> pyarrow.
         compute.not_equal(texts, column).to_pylist(),
         strict=True,
     )
-    for row in rows:
+    for place, row in enumerate(rows):
         read.add(*row)
+        if place in masked:
+            read.add_masked(row[0], masked[place])
     return pyarrow.RecordBatch.from_arrays(
         [
             raw.column("id"),

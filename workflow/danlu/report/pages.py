@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from danlu import publish
+from danlu.corpus import losses
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #222; margin: 1.5em; max-width: 70em; }
@@ -16,14 +17,16 @@ h1 { font-size: 1.3em; } h2 { font-size: 1.1em; margin: 1.5em 0 .4em; }
 table { border-collapse: collapse; }
 th, td { border: 1px solid #ddd; padding: .25em .7em; text-align: left; vertical-align: top; }
 th { background: #f4f4f4; font-weight: 600; } td.number { text-align: right; }
+.warned { color: #b3261e; font-weight: 600; }
 pre { white-space: pre-wrap; font: inherit; }
 """
 
 
-def write(run: Path, corpus: Path, out: Path) -> None:
+def write(run: Path, corpus: Path, out: Path, warn_source_share: float) -> None:
     """Write corpus.html, weights.html, onnx.html, evaluation.html, samples.html of a run.
 
-    corpus: the folder of its corpus, build/corpus/<key>.
+    corpus: the folder of its corpus, build/corpus/<key>. warn_source_share: a source that loses
+    more than this share of its documents as copies is warned of on corpus.html.
     """
     samples = (run / "samples.md").read_text(encoding="utf-8")
     with publish.folder(out) as aside:
@@ -33,10 +36,20 @@ def write(run: Path, corpus: Path, out: Path) -> None:
             ("onnx", f"ONNX of {run.name}", run / "onnx/parity.json"),
             ("evaluation", f"Evaluation of {run.name}", run / "evaluation.json"),
         ):
-            text = page(title, sections(json.loads(figures.read_text(encoding="utf-8"))))
+            values = json.loads(figures.read_text(encoding="utf-8"))
+            above = warnings(values, warn_source_share) if name == "corpus" else ""
+            text = page(title, above + sections(values))
             (aside / f"{name}.html").write_text(text, encoding="utf-8")
         text = page(f"Samples of {run.name}", f"<pre>{html.escape(samples)}</pre>")
         (aside / "samples.html").write_text(text, encoding="utf-8")
+
+
+def warnings(stats: Mapping[str, Any], share: float) -> str:
+    """A paragraph for each source of a corpus that loses more than this share as copies."""
+    lost = losses.from_dict(stats["copies_by_source"])
+    return "".join(
+        f"<p class=warned>{html.escape(line)}.</p>\n" for line in losses.warnings(lost, share)
+    )
 
 
 def page(title: str, body: str) -> str:
