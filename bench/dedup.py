@@ -6,8 +6,10 @@ Jaccard similarity of all pairs (parts/truth.py). Each tool runs in a process of
 be had is told and left out. The last line is JSON.
 
 CPU-seconds are user and system time of all threads, from the first byte read to the last written,
-with everything imported and, for Danlu, compiled; the compilation is told apart. datatrove, which
-takes minutes for what the others do in seconds, gets the first documents only.
+with everything imported and, for Danlu, compiled; the compilation is told apart. Of three runs that
+take less than a minute the least counts, of each tool: a machine shared with others, or memory that
+its host has yet to give it, makes any run longer and none shorter. datatrove, which takes minutes
+for what the others do in seconds, gets the first documents only.
 """
 
 from __future__ import annotations
@@ -32,6 +34,8 @@ from danlu import cache as user_cache
 HERE = Path(__file__).parent
 PEERS = ("rensa", "gaoya", "datasketch", "datatrove")
 DATATROVE_DOCUMENTS = 4000
+RUNS, LONG = 3, 60
+"""How often a tool runs, and from how many CPU-seconds on it does only once."""
 
 
 def peers_python(cache: Path) -> Path | None:
@@ -95,6 +99,17 @@ def measure(python: Path, tool: str, lang: str, source: Path) -> dict[str, Any] 
     return {**result, "kept": kept, "docs_per_cpu_s": len(kept) / result["cpu_s"]}
 
 
+def fastest_run(python: Path, tool: str, lang: str, source: Path) -> dict[str, Any] | None:
+    """Of the runs of a tool, the one of the least CPU time."""
+    found: list[dict[str, Any]] = []
+    while len(found) < RUNS and (not found or found[0]["cpu_s"] < LONG):
+        row = measure(python, tool, lang, source)
+        if row is None:
+            return None
+        found.append(row)
+    return min(found, key=lambda row: row["cpu_s"])
+
+
 def compile_seconds() -> float:
     """CPU-seconds that compiling the kernels takes, once a machine."""
     spent = []
@@ -135,7 +150,7 @@ def compare(lang: str, documents: int, python: Path | None, cache: Path) -> dict
         with tempfile.TemporaryDirectory(dir=cache) as folder:
             few = tool == "datatrove"
             taken = shortened(source, DATATROVE_DOCUMENTS, Path(folder)) if few else source
-            row = measure(interpreter, tool, lang, taken)
+            row = fastest_run(interpreter, tool, lang, taken)
         if row is None:
             continue
         rows[tool] = row

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import numpy as np
 import pyarrow
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 from danlu.config import Filter
 from danlu.corpus.filters import basic
 from danlu.corpus.filters.vouch import vouched
+from danlu.corpus.kinds import SCRIPTS
 
 LIMITS = Filter.model_construct(
     min_characters=20,
@@ -62,3 +65,9 @@ def test_what_is_vouched_for_passes(pairs, share, least):
     for text, count, sure in zip(texts, controls, found(texts, controls, limits), strict=True):
         if sure:
             assert basic.failed(text, count, limits) is None
+
+
+def test_beyond_the_scripts_are_no_marks_and_no_letters_with_a_case():
+    for character in map(chr, range(SCRIPTS, 0x110000)):
+        assert unicodedata.category(character)[0] not in "PS"
+        assert character.lower() == character.casefold() == character

@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
+import pyarrow
+from numpy.typing import NDArray
+
+
+def by_key(
+    keys: pyarrow.StringArray, *amounts: NDArray[np.int64]
+) -> Iterator[tuple[str, int, list[int]]]:
+    """Of documents by a key (language, source): the key, how many have it, the sum of each amount.
+
+    The keys come in the order in which they are met first.
+    """
+    encoded = keys.dictionary_encode()
+    place, names = encoded.indices.to_numpy(), encoded.dictionary.to_pylist()
+    counts = np.bincount(place, minlength=len(names)).tolist()
+    sums = [np.zeros(len(names), np.int64) for _ in amounts]
+    for total, amount in zip(sums, amounts, strict=True):
+        np.add.at(total, place, amount)
+    yield from zip(names, counts, np.array(sums).T.tolist(), strict=True)
 
 
 @dataclass

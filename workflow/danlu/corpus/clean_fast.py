@@ -142,7 +142,9 @@ def clean_all(batch: pyarrow.LargeStringArray, fix_mojibake: bool) -> CleanedTex
     controls = np.zeros(len(batch), np.int32)
     if not len(places):
         return CleanedTexts(batch, controls)
-    cleaned = [clean(text, fix_mojibake) for text in batch.take(pyarrow.array(places)).to_pylist()]
+    cleaned = [
+        clean(text, fix_mojibake) for text in texts.listed(batch.take(pyarrow.array(places)))
+    ]
     controls[places] = [each.controls for each in cleaned]
     order = np.arange(len(batch))
     order[places] = len(batch) + np.arange(len(places))

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import pyarrow
 from pyarrow import parquet
 
+from danlu.corpus.texts import listed
 from danlu.errors import DanluError
 
 
@@ -52,7 +53,7 @@ def of_range(path: Path, start: int, end: int) -> dict[int, Copy]:
             span = file.metadata.row_group(group).column(0).statistics
             if span is None or (span.min < end and span.max >= start):
                 rows = file.read_row_group(group, ["dropped", *Copy._fields], use_threads=False)
-                numbers, *columns = (rows[name].to_pylist() for name in ("dropped", *Copy._fields))
+                numbers, *columns = (listed(rows[name]) for name in ("dropped", *Copy._fields))
                 for number, *row in zip(numbers, *columns, strict=True):
                     if start <= number < end:
                         found[number] = Copy(*row)

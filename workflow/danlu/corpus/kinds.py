@@ -15,6 +15,9 @@ from danlu.corpus.compiled import compiled
 from danlu.corpus.wide import HIGH, load64
 
 CODE_POINTS = 0x110000
+SCRIPTS = 0x20000
+"""From here on are ideographs, tags, variation selectors and private use: no marks, and no letters
+with a case."""
 # What a look at a text finds.
 ASCII, WORDLESS, OTHER = 0, 1, 2
 

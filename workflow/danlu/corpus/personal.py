@@ -14,6 +14,8 @@ from datetime import date
 
 import pyarrow
 
+from danlu.corpus.texts import listed
+
 _EMAIL = re.compile(
     r"(?<![0-9A-Za-z_.+-])[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}"
     r"@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}(?![0-9A-Za-z_])"
@@ -112,6 +114,6 @@ def mask_all(
     """
     if not kinds:
         return batch, {}
-    masked = [mask(text, kinds) for text in batch.to_pylist()]
+    masked = [mask(text, kinds) for text in listed(batch)]
     texts = pyarrow.array([text for text, _ in masked], pyarrow.large_string())
     return texts, {place: counts for place, (_, counts) in enumerate(masked) if counts}

@@ -47,24 +47,17 @@ def _cleaned(raw: pyarrow.RecordBatch, settings: Corpus, read: Read) -> pyarrow.
     texts = raw.column("text")
     cleaned = clean_all(texts, settings.fix_mojibake)
     column, masked = personal.mask_all(cleaned.texts, settings.mask_personal)
-    rows = zip(
-        raw.column("lang").to_pylist(),
-        raw.column("source").to_pylist(),
-        store.sizes(texts).tolist(),
-        store.sizes(column).tolist(),
-        compute.not_equal(texts, column).to_pylist(),
-        strict=True,
-    )
-    for place, row in enumerate(rows):
-        read.add(*row)
-        if place in masked:
-            read.add_masked(row[0], masked[place])
+    changed = compute.sum(compute.not_equal(texts, column)).as_py() or 0
+    langs, sources = raw.column("lang"), raw.column("source")
+    read.add(langs, sources, store.sizes(texts), store.sizes(column), changed)
+    for place, counts in masked.items():
+        read.add_masked(langs[place].as_py(), counts)
     return pyarrow.RecordBatch.from_arrays(
         [
             raw.column("id"),
             column,
-            raw.column("lang"),
-            raw.column("source"),
+            langs,
+            sources,
             pyarrow.array(cleaned.controls),
         ],
         schema=store.SCHEMA,

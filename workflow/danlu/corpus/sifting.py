@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TextIO
 
+import numpy as np
 import pyarrow
 
 from danlu import publish
@@ -16,6 +17,7 @@ from danlu.corpus.settings import Settings
 from danlu.corpus.shards import Folder
 from danlu.corpus.split import is_heldout
 from danlu.corpus.tally import SIDES, Sifted
+from danlu.corpus.texts import listed
 
 
 def sift_shard(settings: Settings, shard: int, first: int, folder: Folder) -> None:
@@ -52,20 +54,29 @@ def _sift(
     sides: dict[str, TextIO],
     sifted: Sifted,
 ) -> None:
-    columns = (batch.column(name).to_pylist() for name in Document.__slots__)
-    documents = [Document(*row) for row in zip(*columns, strict=True)]
-    sizes = store.sizes(batch.column("text")).tolist()
+    columns = (listed(batch.column(name)) for name in Document._fields)
+    sizes = store.sizes(batch.column("text"))
     controls = batch.column("controls").to_numpy()
     passing = rules.pass_basic(batch.column("text"), controls).tolist()
-    for number, (document, size, dropped, passes) in enumerate(
-        zip(documents, sizes, controls.tolist(), passing, strict=True), first
+    kept, heldout, lines = [], [], {side: [] for side in SIDES}
+    for place, (document, dropped, passes) in enumerate(
+        zip(map(Document, *columns), controls.tolist(), passing, strict=True)
     ):
-        if copy := copies.get(number):
-            sifted.add_copy(document, size, copy)
+        if copy := copies.get(first + place):
+            sifted.add_copy(document, int(sizes[place]), copy)
         elif rule := rules.failed(document, dropped, passes):
-            sifted.add_dropped(rule, document, size)
+            sifted.add_dropped(rule, document, int(sizes[place]))
         else:
             held = is_heldout(document.text, settings.heldout_share, settings.seed)
-            side = "heldout" if held else "train"
-            sides[side].write(json_line(document))
-            sifted.add_kept(side, document.lang, document.source, size)
+            lines["heldout" if held else "train"].append(json_line(document))
+            kept.append(place)
+            heldout.append(held)
+    for side, stream in sides.items():
+        stream.writelines(lines[side])
+    stays = batch.take(pyarrow.array(kept, pyarrow.int64()))
+    sifted.add_kept(
+        stays.column("lang"),
+        stays.column("source"),
+        sizes[kept] if kept else sizes[:0],
+        np.array(heldout, np.bool_),
+    )

@@ -71,7 +71,7 @@ class Documents:
             raise IndexError(place)
         number = bisect_right(self._starts, place) - 1
         batch, row = self._file.get_batch(number), place - self._starts[number]
-        return Document(*(batch.column(name)[row].as_py() for name in Document.__slots__))
+        return Document(*(batch.column(name)[row].as_py() for name in Document._fields))
 
 
 class Numbered:

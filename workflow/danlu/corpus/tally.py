@@ -7,7 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from danlu.corpus.amounts import Amount, Masked
+import numpy as np
+import pyarrow
+from numpy.typing import NDArray
+
+from danlu.corpus.amounts import Amount, Masked, by_key
 from danlu.corpus.documents import Document, Rejected
 from danlu.corpus.dups import Copy
 
@@ -42,12 +46,22 @@ class Read:
         for kind, count in counts.items():
             self.masked[kind].add(lang, count)
 
-    def add(self, lang: str, source: str, raw: int, size: int, changed: bool) -> None:
-        """A document: bytes of its text as it was read and after cleaning."""
-        self.read.add(lang, raw)
-        self.cleaned.add(lang, size)
+    def add(
+        self,
+        langs: pyarrow.StringArray,
+        sources: pyarrow.StringArray,
+        raw: NDArray[np.int64],
+        sizes: NDArray[np.int64],
+        changed: int,
+    ) -> None:
+        """Documents: bytes of their texts as they were read and after cleaning, and how many
+        cleaning changed."""
+        for lang, count, (before, after) in by_key(langs, raw, sizes):
+            self.read.add(lang, before, count)
+            self.cleaned.add(lang, after, count)
+        for source, count, (after,) in by_key(sources, sizes):
+            _add(self.sources, source, (count, after))
         self.changed += changed
-        _add(self.sources, source, (1, size))
 
     def add_rejected(self, rejected: Rejected) -> None:
         """A line that is no document."""
@@ -124,10 +138,19 @@ class Sifted:
         told = {"id": document.id, "lang": document.lang, "text": excerpt(document.text)}
         self._show(rule, digest, told | dict(more or {}))
 
-    def add_kept(self, side: str, lang: str, source: str, size: int) -> None:
-        """A document of the corpus, on the side `train` or `heldout`."""
-        self.split[side].add(lang, size)
-        _add(self.kept, source, (1, size))
+    def add_kept(
+        self,
+        langs: pyarrow.StringArray,
+        sources: pyarrow.StringArray,
+        sizes: NDArray[np.int64],
+        heldout: NDArray[np.bool_],
+    ) -> None:
+        """Documents of the corpus, with the bytes of their texts, and which are held out."""
+        for side, chosen in zip(SIDES, (~heldout, heldout), strict=True):
+            for lang, count, (size,) in by_key(langs.filter(chosen), sizes[chosen]):
+                self.split[side].add(lang, size, count)
+        for source, count, (size,) in by_key(sources, sizes):
+            _add(self.kept, source, (count, size))
 
     def all_kept(self) -> Amount:
         """What stays, on both sides."""

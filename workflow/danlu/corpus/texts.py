@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow
 from numpy.typing import NDArray
@@ -21,3 +23,9 @@ def from_buffers(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> pyarrow
     return pyarrow.LargeStringArray.from_buffers(
         len(offsets) - 1, pyarrow.py_buffer(offsets), pyarrow.py_buffer(data)
     )
+
+
+def listed(column: pyarrow.Array | pyarrow.ChunkedArray) -> list[Any]:
+    """The values of a column without a null as Python's; `to_pylist` takes eight times as long."""
+    values: list[Any] = column.to_numpy(zero_copy_only=False).tolist()
+    return values

@@ -14,6 +14,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
+from danlu.corpus.kinds import SCRIPTS
 from danlu.corpus.languages import LETTER, UNSPACED
 
 LIMIT = 0x40000
@@ -32,9 +33,7 @@ def table() -> npt.NDArray[np.uint32]:
     """uint32[LIMIT]: of each code point its folding and, as bits, what it is."""
     every = "".join(map(chr, range(LIMIT)))
     entries = np.arange(LIMIT, dtype=np.uint32)
-    # Planes 2 and 3 hold no letter with a case.
-    for code, character in enumerate(every[:0x20000]):
-        entries[code] = ord(fold(character))
+    entries[:SCRIPTS] = [ord(fold(character)) for character in every[:SCRIPTS]]
     for bit, pattern in (
         (WORD, re.compile(r"\w+")),
         (LETTERS, LETTER),

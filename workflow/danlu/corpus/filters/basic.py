@@ -7,13 +7,13 @@ character rules of Data-Juicer. Word rules misjudge Chinese, so each rule counts
 from __future__ import annotations
 
 import re
-import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 
 from danlu.config import Filter
 from danlu.corpus import languages
+from danlu.corpus.kinds import SCRIPTS
 
 WORDS, CHARACTERS = 4, 8
 # A statute says the name of its authority twice in two sentences: that is no repetition.
@@ -26,7 +26,7 @@ _NO_LETTER = re.compile(r"[^\w\s]|_")
 GARBLED = re.compile("[\ufffd\ue000-\uf8ff\U000f0000-\U0010ffff]+")
 MARKS = frozenset(
     character
-    for character in map(chr, range(sys.maxunicode + 1))
+    for character in map(chr, range(SCRIPTS))
     if unicodedata.category(character)[0] in "PS"
 )
 
