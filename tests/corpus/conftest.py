@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Callable
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -79,17 +75,6 @@ FILTER = {
     "max_punctuation_share": 0.3,
     "max_top_ngram_share": 0.5,
 }
-
-
-@pytest.fixture(scope="session")
-def oracle() -> ModuleType:
-    """tests/oracle/filter_differences.py."""
-    path = Path(__file__).parents[1] / "oracle/filter_differences.py"
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture

@@ -1,23 +1,27 @@
-"""Make tests/data/filters.json: what datatrove 0.10.1 decides about English documents.
+"""What datatrove 0.10.1 decides about English documents, for tests/data.
 
 Run once, in an environment of its own with `datatrove==0.10.1 spacy nltk`, on the bundled English
 corpus (envs/corpora.json):
 
     python tests/oracle/filter_decisions.py data/english.jsonl > tests/data/filters.json
+    python tests/oracle/filter_decisions.py data/english.jsonl --all > tests/data/filters_all.json
 
-A line a document: its id, its text (short speeches, paragraphs, and made-up odd ones) and
-the decision of each filter: null where it keeps the document, else its reason.
-With --all, the decisions about every speech and paragraph, without the texts.
-With --words in place of the file: of each text of a JSON list on stdin, the words that it counts.
+filters.json: a line a document: its id, its text (short speeches, paragraphs, and made-up odd ones)
+and the decision of each filter: null where it keeps the document, else its reason.
+filters_all.json, in some five minutes: its decisions about every speech and paragraph, a letter each,
+of which `rules` says what it stands for; how many words all paragraphs have, and their digest.
 """
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
+import string
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from datatrove.data import Document
 from datatrove.pipeline.filters import (
@@ -27,6 +31,7 @@ from datatrove.pipeline.filters import (
     GopherRepetitionFilter,
 )
 from datatrove.utils.text import split_into_words
+from datatrove_rules import RULES
 
 FILTERS = {
     "gopher_quality": GopherQualityFilter(),
@@ -81,12 +86,8 @@ def speeches(rows: list[dict[str, str]]) -> Iterator[tuple[str, str]]:
         yield name, "\n\n".join(row["text"] for row in parts)
 
 
-def documents(rows: list[dict[str, str]], everything: bool) -> Iterator[tuple[str, str]]:
-    """The documents by their ids."""
-    if everything:
-        yield from speeches(rows)
-        yield from ((row["id"], row["text"]) for row in rows)
-        return
+def some(rows: list[dict[str, str]]) -> Iterator[tuple[str, str]]:
+    """The documents of filters.json by their ids."""
     yield from itertools.islice((s for s in speeches(rows) if len(s[1]) < 9000), 6)
     yield from ((row["id"], row["text"]) for row in rows[::400])
     yield from ((f"odd/{name}", text) for name, text in ODD.items())
@@ -98,20 +99,33 @@ def decide(name: str, text: str) -> str | None:
     return None if result is True else result[1]
 
 
+def everything(rows: list[dict[str, str]]) -> dict[str, Any]:
+    """filters_all.json."""
+    texts = [text for _, text in speeches(rows)] + [row["text"] for row in rows]
+    letters = dict(zip(dict.fromkeys(RULES.values()), string.ascii_letters, strict=False))
+    words = [word for row in rows for word in split_into_words(row["text"])]
+    return {
+        "rules": {letter: rule for rule, letter in letters.items()},
+        "decisions": {
+            name: "".join(letters[RULES[decide(name, text)]] for text in texts) for name in FILTERS
+        },
+        "words": len(words),
+        "words_sha256": hashlib.sha256("\n".join(words).encode()).hexdigest(),
+    }
+
+
 def main() -> None:
-    """Write the decisions as JSON, a line a document."""
-    if sys.argv[1] == "--words":
-        json.dump([split_into_words(text) for text in json.load(sys.stdin)], sys.stdout)
-        return
-    everything = "--all" in sys.argv[2:]
+    """Write one of the files to standard output."""
     rows = [json.loads(line) for line in Path(sys.argv[1]).read_text("utf-8").splitlines()]
+    if "--all" in sys.argv[2:]:
+        print(json.dumps(everything(rows), indent=1))
+        return
     lines = [
         json.dumps(
-            {"id": key, **({} if everything else {"text": text})}
-            | {name: decide(name, text) for name in FILTERS},
+            {"id": key, "text": text} | {name: decide(name, text) for name in FILTERS},
             ensure_ascii=False,
         )
-        for key, text in documents(rows, everything)
+        for key, text in some(rows)
     ]
     print("[\n" + ",\n".join(lines) + "\n]")
 

@@ -37,8 +37,8 @@ def folder() -> Path | None:
     None where there can be none that is the user's alone: what is kept there is executed, so
     nobody else may write it.
     """
-    above = cache.folder() / "kernels"
     try:
+        above = cache.folder() / "kernels"
         above.mkdir(mode=0o700, parents=True, exist_ok=True)
         status = above.stat()
         if status.st_uid != os.geteuid() or status.st_mode & 0o022:
@@ -47,7 +47,7 @@ def folder() -> Path | None:
         kept.mkdir(mode=0o700, exist_ok=True)
         os.utime(kept)
         versions = sorted(above.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
-    except OSError:
+    except (OSError, RuntimeError):  # Path.home raises the latter for a user without a home
         return None
     for old in versions[VERSIONS:]:
         shutil.rmtree(old, ignore_errors=True)
