@@ -15,7 +15,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +104,7 @@ def _parted(
 
 
 def _rows(documents: Sequence[Document]) -> pyarrow.RecordBatch:
-    return pyarrow.RecordBatch.from_pylist([asdict(item) for item in documents], SCHEMA)
+    return pyarrow.RecordBatch.from_pylist([item._asdict() for item in documents], SCHEMA)
 
 
 def _documents(
