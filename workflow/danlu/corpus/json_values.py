@@ -12,14 +12,13 @@ import numpy as np
 from numba import types
 
 from danlu.corpus.compiled import compiled
-from danlu.corpus.wide import HIGH, ONES, equal_bytes, load64, store64, trailing_zeros
+from danlu.corpus.vector import copy_plain
+from danlu.corpus.wide import load64, store64, trailing_zeros
 
 DEPTH = 60
 DIGITS = 300
 
 BYTES = types.uint8[::1]
-_BACKSLASH, _QUOTE = np.uint64(0x5C), np.uint64(0x22)
-_SPACE = np.uint64(0x20)
 _THREE, _THREES = np.uint64(0xC0C0F0), np.uint64(0x8080E0)
 _SIX, _SIXES = np.uint64(0xC0C0F0C0C0F0), np.uint64(0x8080E08080E0)
 NOT_VOUCHED = -1
@@ -134,19 +133,12 @@ def string(data, i, out, p):
     the first where it is no string. A line's end is a control character, which ends it.
     """
     while True:
-        x = load64(data, i)
-        special = (
-            equal_bytes(x, _QUOTE)
-            | equal_bytes(x, _BACKSLASH)
-            | ((x - ONES * _SPACE) & ~x & HIGH)
-            | (x & HIGH)
-        )
-        store64(out, p, x)
+        special = copy_plain(data, i, out, p)
         if special == 0:
-            i += 8
-            p += 8
+            i += 64
+            p += 64
             continue
-        ahead = trailing_zeros(special) >> 3
+        ahead = trailing_zeros(special)
         i += ahead
         p += ahead
         c = data[i]

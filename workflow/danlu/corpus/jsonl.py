@@ -30,8 +30,8 @@ from danlu.corpus.json_values import (
 )
 from danlu.corpus.wide import equal_bytes, load64, trailing_zeros
 
-# Bytes behind a block that belong to no line: the kernels load eight at a time.
-PADDING = 16
+# Bytes behind a block that belong to no line: the kernels load 64 at a time, from its last on.
+PADDING = 80
 # A name that no line holds, as it would have to be escaped.
 NO_NAME = b'"'
 

@@ -99,6 +99,30 @@ def word_bytes(_typing: Any, array: Any, index: Any, lower: Any, place: Any) -> 
 
 
 @intrinsic
+def copy_plain(_typing: Any, array: Any, index: Any, out: Any, place: Any) -> Any:
+    """copy_plain(bytes, i, out, k): which bytes a JSON string does not hold as they are in ASCII.
+
+    Quotes, backslashes, control characters, and what is beyond ASCII.
+    out[k : k + 64] become these bytes, whatever they are.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        value = _load(context, builder, signature.args[0], *arguments[:2])
+        to = _place(context, builder, signature.args[2], *arguments[2:])
+        builder.store(value, to).align = 1
+        # As signed numbers, bytes beyond ASCII are below 0.
+        found = builder.or_(
+            builder.icmp_signed("<", value, _every(0x20)),
+            builder.or_(
+                _between(builder, value, ord('"'), 1), _between(builder, value, ord("\\"), 1)
+            ),
+        )
+        return builder.bitcast(found, _BITS)
+
+    return types.uint64(array, types.int64, out, types.int64), generate
+
+
+@intrinsic
 def ones(_typing: Any, value: Any) -> Any:
     """ones(x): how many bits of a uint64 are 1."""
 
