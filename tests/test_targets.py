@@ -46,7 +46,67 @@ def test_a_whole_layout_is_let_through_on_ascend(draft, base):
     assert targets.conflicts(draft(base, target="ascend"), npu=8) == []
 
 
+def test_documents_may_be_apart_on_both_targets(draft):
+    apart = {"records.attention": "document", "records.mask_end_of_document": True}
+    assert targets.conflicts(draft(apart), npu=None) == []
+    both = {**apart, "records.position_ids": "document"}
+    assert targets.conflicts(draft(ASCEND | both, target="ascend"), npu=8) == []
+    piped = PIPELINE | both | {"records.mask_end_of_document": False}
+    assert targets.conflicts(draft(piped, target="ascend"), npu=8) == []
+
+
+def test_loss_masked_at_ends_is_refused_where_micro_batches_are_averaged(draft):
+    told = draft(PIPELINE | {"records.mask_end_of_document": True}, target="ascend")
+    ((key, found, allowed),) = targets.conflicts(told, npu=8)
+    assert (key, found) == ("records.mask_end_of_document", "true")
+    assert allowed.startswith("false on target ascend with several micro batches")
+
+
+def test_positions_of_documents_are_refused_where_a_sharded_model_is_data_parallel(draft):
+    told = draft(TENSOR | {"records.position_ids": "document"}, target="ascend")
+    ((key, found, allowed),) = targets.conflicts(told, npu=8)
+    assert (key, found) == ("records.position_ids", "document")
+    assert allowed.startswith("row where a sharded model is also data parallel")
+
+
 CPU_REFUSALS = [
+    (
+        {"records.position_ids": "document"},
+        (
+            "records.position_ids",
+            "document",
+            "row on target cpu: its cells turn all rows of a batch by the same angles",
+        ),
+    ),
+    (
+        {"records.attention": "document", "model.architecture": "llama"},
+        (
+            "records.attention",
+            "document",
+            "row for architecture llama: MindFormers' Llama is given no mask",
+        ),
+    ),
+    (
+        {"records.position_ids": "document", "model.architecture": "llama"},
+        (
+            "records.position_ids",
+            "document",
+            "row for architecture llama, which counts positions itself",
+        ),
+    ),
+    (
+        {
+            "records.attention": "document",
+            "records.seq_length": 16384,
+            "model.max_position_embeddings": 16384,
+        },
+        (
+            "records.seq_length",
+            "16384",
+            "at most 8192 while records.attention is document: the mask of a row is a byte for "
+            "each pair of its tokens",
+        ),
+    ),
     (
         {"model.hidden_size": 250},
         ("model.hidden_size", "250", "a multiple of num_attention_heads (4)"),

@@ -261,15 +261,43 @@ def test_the_records_are_read_whole_in_order_and_never_by_num_samples(draft):
     # MindDataset with a shuffle and num_samples draws rows with repetition.
     config = render(draft({"seed": 7}), manifest(), PATHS)
     assert config["train_dataset"]["data_loader"] == {
-        "type": "MindDataset",
+        "type": "PackedRows",
         "dataset_files": [
             "/build/records/r/part-00000.mindrecord",
             "/build/records/r/part-00001.mindrecord",
         ],
         "shuffle": True,
+        "form": {
+            "seq_length": 256,
+            "vocab_size": 8192,
+            "end_of_document": 2,
+            "padding": 0,
+            "mask_end_of_document": False,
+            "position_ids": "row",
+            "attention": "row",
+        },
     }
     assert config["train_dataset"]["seed"] == 7
     assert config["seed"] == 7
+
+
+def test_documents_that_are_apart_are_a_mask_that_is_shared_out_by_rows(draft):
+    apart = {"records.attention": "document"}
+    config = render(draft(apart), manifest(), PATHS)
+    columns = ["input_ids", "labels", "loss_mask", "position_ids", "attention_mask"]
+    assert config["train_dataset"]["input_columns"] == columns
+    assert config["train_dataset"]["construct_args_key"] == columns
+    assert config["runner_wrapper"]["loss_mask_input"] == 2
+    sharded = {"parallel.devices": 4, "parallel.data_parallel": 2, "parallel.model_parallel": 2}
+    config = render(draft(apart | sharded, target="ascend"), manifest(), PATHS)
+    assert config["parallel"]["dataset_strategy"] == [[2, 1]] * 4 + [[2, 1, 1, 1]]
+
+
+def test_the_model_looks_at_position_ids_only_where_they_are_of_documents(draft):
+    for value, looked_at in (("row", False), ("document", True)):
+        experiment = draft({"records.position_ids": value}, target="ascend")
+        model = render(experiment, manifest(), PATHS)["model"]["model_config"]
+        assert model["use_eod_reset"] is looked_at
 
 
 def test_the_schedule_starts_at_a_share_of_the_peak_and_knows_its_end(draft):

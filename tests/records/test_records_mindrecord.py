@@ -7,18 +7,23 @@ import numpy as np
 import pytest
 
 from danlu.errors import DanluError
-from danlu.records import mindrecord
+from danlu.records import mindrecord, rows
 from danlu.records.packing import Rows, concat
+from danlu.records.rows import unpack
+from danlu.tokenizer.texts import Tokens
 
-COLUMNS = ["input_ids", "labels", "loss_mask", "position_ids"]
+VOCABULARY = 300
 
 
-def rows_read(files):
-    """The rows as mindspore.dataset.MindDataset gives them, in order."""
+def rows_read(files, vocab_size=VOCABULARY):
+    """The token ids of the rows as mindspore.dataset.MindDataset gives them, in order."""
     from mindspore.dataset import MindDataset
 
-    dataset = MindDataset([str(f) for f in files], columns_list=COLUMNS, shuffle=False)
-    return list(dataset.create_dict_iterator(num_epochs=1, output_numpy=True))
+    dataset = MindDataset([str(f) for f in files], columns_list=["tokens"], shuffle=False)
+    return [
+        unpack(row["tokens"], vocab_size).tolist()
+        for row in dataset.create_dict_iterator(num_epochs=1, output_numpy=True)
+    ]
 
 
 def digests(folder):
@@ -27,53 +32,28 @@ def digests(folder):
 
 def write(folder, documents, seq_length, rows_per_file):
     folder.mkdir()
-    arrays = [np.array(document, dtype=np.int32) for document in documents]
-    rows = concat(arrays, seq_length, 0)
-    return mindrecord.write(rows, folder, seq_length, rows_per_file)
+    rows = concat([Tokens.of(documents)], seq_length, 0)
+    return mindrecord.write(rows, folder, seq_length, rows_per_file, VOCABULARY)
 
 
 def test_rows_come_back_as_they_were_packed_over_several_parts(tmp_path):
     parts = write(tmp_path / "r", [[5, 6, 2], [7, 8, 9, 10, 2], [11, 2]], 4, rows_per_file=2)
     assert parts == {"part-00000.mindrecord": 2, "part-00001.mindrecord": 1}
     read = rows_read([tmp_path / "r" / name for name in parts])
-    assert [{name: row[name].tolist() for name in COLUMNS} for row in read] == [
-        {
-            "input_ids": [5, 6, 2, 7],
-            "labels": [6, 2, 7, 8],
-            "loss_mask": [1, 1, 1, 1],
-            "position_ids": [0, 1, 2, 3],
-        },
-        {
-            "input_ids": [8, 9, 10, 2],
-            "labels": [9, 10, 2, 11],
-            "loss_mask": [1, 1, 1, 1],
-            "position_ids": [0, 1, 2, 3],
-        },
-        {
-            "input_ids": [11, 2, 0, 0],
-            "labels": [2, 0, 0, 0],
-            "loss_mask": [1, 0, 0, 0],
-            "position_ids": [0, 1, 2, 3],
-        },
-    ]
-    assert {name: str(read[0][name].dtype) for name in COLUMNS} == {
-        "input_ids": "int32",
-        "labels": "int32",
-        "loss_mask": "float32",
-        "position_ids": "int32",
-    }
+    assert read == [[5, 6, 2, 7, 8], [8, 9, 10, 2, 11], [11, 2]]
 
 
-def test_thousands_of_rows_of_large_ids_come_back(tmp_path):
+@pytest.mark.parametrize("vocab_size", [1 << 16, 2**31 - 1])
+def test_thousands_of_rows_of_large_ids_come_back(tmp_path, vocab_size):
     draw = np.random.default_rng(0)
-    tokens = draw.integers(0, 2**31 - 1, (3000, 65), dtype=np.int32)
+    tokens = draw.integers(0, vocab_size, (3000, 65), dtype=np.int32)
+    tokens[0, 0] = vocab_size - 1
     blocks = [Rows(part, np.full(len(part), 65, np.int32)) for part in np.split(tokens, [1700])]
     (tmp_path / "r").mkdir()
-    parts = mindrecord.write(blocks, tmp_path / "r", 64, rows_per_file=2500)
+    parts = mindrecord.write(blocks, tmp_path / "r", 64, 2500, vocab_size)
     assert list(parts.values()) == [2500, 500]
-    read = rows_read([tmp_path / "r" / name for name in parts])
-    assert (np.stack([row["input_ids"] for row in read]) == tokens[:, :-1]).all()
-    assert (np.stack([row["labels"] for row in read]) == tokens[:, 1:]).all()
+    read = rows_read([tmp_path / "r" / name for name in parts], vocab_size)
+    assert read == tokens.tolist()
 
 
 def test_a_second_run_in_another_folder_gives_the_same_bytes(tmp_path):
@@ -88,7 +68,7 @@ def test_records_are_read_after_their_folder_was_renamed(tmp_path):
     parts = write(tmp_path / "aside", [[5, 6, 7, 8, 2]], 4, rows_per_file=8)
     (tmp_path / "aside").rename(tmp_path / "records")
     (row,) = rows_read([tmp_path / "records" / name for name in parts])
-    assert row["input_ids"].tolist() == [5, 6, 7, 8]
+    assert row == [5, 6, 7, 8, 2]
 
 
 def test_a_small_corpus_makes_a_small_file_that_others_may_read(tmp_path):
@@ -105,31 +85,25 @@ def test_the_index_beside_a_part_is_a_database_of_its_rows(tmp_path):
 
 
 def test_pages_hold_64_rows_and_the_header_lists_those_of_a_full_part():
-    assert mindrecord.sizes(256, 65536) == (512 << 10, 512 << 10)
-    assert mindrecord.sizes(4096, 65536) == (8 << 20, 256 << 10)
-    assert mindrecord.sizes(8, 100) == (128 << 10, 128 << 10)
+    assert mindrecord.sizes(256, 65536, 8192) == (64 << 10, 256 << 10)
+    assert mindrecord.sizes(4096, 65536, 8192) == (1 << 20, 256 << 10)
+    assert mindrecord.sizes(4096, 65536, 151936) == (2 << 20, 256 << 10)
+    assert mindrecord.sizes(8, 100, 300) == (64 << 10, 128 << 10)
 
 
 def test_more_rows_than_a_header_can_list_are_refused():
     with pytest.raises(DanluError, match=r"rows_per_file: found 100000000; allowed: fewer rows"):
-        mindrecord.sizes(256, 100_000_000)
+        mindrecord.sizes(256, 100_000_000, 8192)
 
 
 def test_a_row_that_mindrecord_leaves_out_is_noticed(tmp_path, monkeypatch):
-    columns = Rows.columns
-
-    def with_a_wrong_type(rows):
-        made = columns(rows)
-        made["labels"] = [made["labels"][0].astype(np.int64), *made["labels"][1:]]
-        return made
-
-    monkeypatch.setattr(Rows, "columns", with_a_wrong_type)
+    monkeypatch.setattr(rows, "pack", lambda *_: [b"rows", 17, b"rows"])
     with pytest.raises(DanluError, match="MindRecord wrote 2 rows, expected 3"):
         write(tmp_path / "r", [[5, 6, 7, 8, 2]] * 2 + [[9, 9, 2]], 4, rows_per_file=8)
 
 
 def test_a_file_that_is_in_the_way_is_named(tmp_path):
     (tmp_path / "part-00000.mindrecord").write_text("in the way")
-    rows = concat([np.array([5, 6, 2], dtype=np.int32)], 4, 0)
+    packed = concat([Tokens.of([[5, 6, 2]])], 4, 0)
     with pytest.raises(DanluError, match=r"part-00000\.mindrecord: MindRecord cannot be written"):
-        mindrecord.write(rows, tmp_path, 4, 8)
+        mindrecord.write(packed, tmp_path, 4, 8, VOCABULARY)

@@ -46,7 +46,7 @@ def settings(experiment: Experiment) -> dict[str, dict[str, Any]]:
     return {
         "corpus": {**e.corpus.model_dump(mode="json"), "seed": e.seed},
         "tokenizer": {**e.tokenizer.model_dump(mode="json"), "vocab_size": e.model.vocab_size},
-        "records": e.records.model_dump(mode="json"),
+        "records": e.records.packed().model_dump(mode="json"),
     }
 
 
@@ -98,9 +98,11 @@ def identity(experiment: Experiment, data_md5: str) -> str:
 
     All settings that the weights depend on and the data. Settings of what is done with
     finished weights (export, evaluation) are not in it: to change an evaluation prompt must
-    not train anew, only evaluate anew.
+    not train anew, only evaluate anew. Nor is how the records are verified.
     """
-    trained = experiment.model_dump(mode="json", exclude={"export", "evaluation"})
+    trained = experiment.model_dump(
+        mode="json", exclude={"export": True, "evaluation": True, "records": {"verify"}}
+    )
     keys = stage_keys(experiment, data_md5)
     return _hash("run", canonical(trained), keys.records, length=16)
 

@@ -13,11 +13,14 @@ if TYPE_CHECKING:
 
 Conflict = tuple[str, str, str]
 
+LONGEST_MASK = 8192
+"""Tokens of the longest row whose attention mask is given: 64 MiB a row."""
+
 
 def conflicts(experiment: Experiment, npu: int | None) -> list[Conflict]:
     """All conflicts of an experiment as (key, found, allowed), in the order of the sections."""
     found: list[Conflict] = []
-    for rule in (_model, _tokenizer, _batch, _layout, _schedule, _promise):
+    for rule in (_model, _tokenizer, _records, _batch, _layout, _schedule, _promise):
         found += rule(experiment)
     found += _cpu(experiment) if experiment.target == "cpu" else _ascend(experiment, npu)
     return found
@@ -149,6 +152,41 @@ def _tokenizer(e: Experiment) -> list[Conflict]:
             )
         )
     return found
+
+
+def _records(e: Experiment) -> list[Conflict]:
+    r, p, found = e.records, e.parallel, []
+    if r.attention == "document" and e.model.architecture == "llama":
+        found.append(
+            (
+                "records.attention",
+                "document",
+                "row for architecture llama: MindFormers' Llama is given no mask",
+            )
+        )
+    if r.attention == "document" and r.seq_length > LONGEST_MASK:
+        found.append(
+            (
+                "records.seq_length",
+                str(r.seq_length),
+                f"at most {LONGEST_MASK} while records.attention is document: the mask of a row "
+                "is a byte for each pair of its tokens",
+            )
+        )
+    if r.position_ids == "row":
+        return found
+    if e.model.architecture == "llama":
+        allowed = "row for architecture llama, which counts positions itself"
+    elif e.target == "cpu":
+        allowed = "row on target cpu: its cells turn all rows of a batch by the same angles"
+    elif (p.model_parallel * p.pipeline_stage > 1 or p.optimizer_parallel) and p.data_parallel > 1:
+        allowed = (
+            "row where a sharded model is also data parallel: MindFormers shards the angles "
+            "as those of one row"
+        )
+    else:
+        return found
+    return [*found, ("records.position_ids", "document", allowed)]
 
 
 def _batch(e: Experiment) -> list[Conflict]:
@@ -302,6 +340,15 @@ def _ascend(e: Experiment, npu: int | None) -> list[Conflict]:
                 e.records.packing,
                 "concat on target ascend with several micro batches, whose losses the framework "
                 "averages without regard to how many tokens each has: rows must be full",
+            )
+        )
+    if t.gradient_accumulation_steps * p.micro_batch_num > 1 and e.records.mask_end_of_document:
+        found.append(
+            (
+                "records.mask_end_of_document",
+                "true",
+                "false on target ascend with several micro batches, whose losses the framework "
+                "averages without regard to how many tokens each has",
             )
         )
     if t.sink_mode:

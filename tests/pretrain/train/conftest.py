@@ -154,7 +154,7 @@ def material(tmp_path_factory) -> tuple[Path, dict[str, Any], Path]:
         tokens[:, place + 1] = follows[tokens[:, place], generator.integers(0, 4, ROWS)]
     filled = generator.integers(2, LENGTH + 2, ROWS).astype(np.int32)
     tokens[np.arange(LENGTH + 1) >= filled[:, None]] = 0
-    parts = mindrecord.write([Rows(tokens, filled)], records, LENGTH, 120)
+    parts = mindrecord.write([Rows(tokens, filled)], records, LENGTH, 120, VOCABULARY)
     manifest = {
         "rows": ROWS,
         "tokens": int((filled - 1).sum()),

@@ -7,9 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from danlu.config import Experiment
+from danlu.records.rows import COLUMNS
 
-COLUMNS = ["input_ids", "labels", "loss_mask", "position_ids"]
-"""The columns of the records, in the order in which the network takes them."""
+
+def columns(experiment: Experiment) -> list[str]:
+    """The columns of a row, in the order in which the network takes them."""
+    if experiment.model.architecture == "llama":
+        return list(COLUMNS[:3])  # the legacy path counts positions itself
+    if experiment.records.attention == "document":
+        return [*COLUMNS, "attention_mask"]
+    return list(COLUMNS)
 
 
 @dataclass(frozen=True)

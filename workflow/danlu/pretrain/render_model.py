@@ -42,6 +42,8 @@ def _qwen3(e: Experiment, ids: Mapping[str, Any], sharded: bool) -> dict[str, An
             "rms_norm_eps": m.rms_norm_eps,
             "rope_theta": m.rope_theta,
             "position_embedding_type": "rope",
+            # Without it the model counts positions itself, and the column is not looked at.
+            "use_eod_reset": e.records.position_ids == "document",
             "tie_word_embeddings": m.tie_word_embeddings,
             "attention_bias": False,
             "add_bias_linear": False,

@@ -16,8 +16,8 @@ from danlu.errors import DanluError
 from danlu.pretrain import checkpoint, tail
 from danlu.pretrain.begin import Found, Made
 
-_NOT_TRAINED = ("export", "evaluation")
-"""Sections that the weights do not depend on; as in runs.identity."""
+_NOT_TRAINED = ("export.", "evaluation.", "records.verify")
+"""Settings that the weights do not depend on; as in runs.identity."""
 
 
 def made_now(experiment: Experiment, manifest: Mapping[str, Any]) -> Made:
@@ -28,7 +28,7 @@ def made_now(experiment: Experiment, manifest: Mapping[str, Any]) -> Made:
     settings = {
         key: value
         for key, value in experiments.flatten(experiment).items()
-        if key.split(".")[0] not in _NOT_TRAINED
+        if not key.startswith(_NOT_TRAINED)
     }
     parts = [(p["file"], p["sha256"]) for p in manifest["parts"] if not p["file"].endswith(".db")]
     records = hashlib.sha256(runs.canonical(sorted(parts)).encode()).hexdigest()[:12]

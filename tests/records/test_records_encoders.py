@@ -1,0 +1,202 @@
+"""Encoders give the ids of Hugging Face tokenizers, or are not used."""
+
+import json
+import os
+import shutil
+import signal
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+from danlu.errors import DanluError
+from danlu.records import encoders, parity, workers
+from danlu.tokenizer import bpe, characters, ids
+from danlu.tokenizer.documents import Batch
+from danlu.tokenizer.texts import Texts
+
+SPECIAL = ["<|padding|>", "<|begin|>", "<|endoftext|>"]
+TEXTS = [
+    "The Congress shall have power to lay and collect taxes, and the States' rights'll stand. ",
+    "My fellow citizens: in 1789 there were 13 states;\n\n  now there are 50.\r\n",
+    "中华人民共和国公民在法律面前一律平等。国家尊重和保障人权。第一条 为了保护公民的合法权益，制定本法。",
+    "任何公民享有宪法和法律规定的权利，同时必须履行宪法和法律规定的义务。",
+]
+
+
+def trained(kind):
+    train = bpe.train if kind == "bpe" else characters.train
+    return train(TEXTS * 20, 600, 2, SPECIAL)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """folder(tokenizer): a tokenizer folder; tokenizer: one of Hugging Face's, or its JSON."""
+    made = {}
+
+    def make(tokenizer):
+        text = tokenizer if isinstance(tokenizer, str) else tokenizer.to_str()
+        if text not in made:
+            made[text] = tmp_path_factory.mktemp("tokenizer")
+            path = made[text] / "tokenizer.json"
+            path.write_text(text)
+            from danlu import publish
+
+            parsed = ids.parse(path)
+            told = {
+                "vocab_size": 1000,
+                "tokenizer_size": ids.size(parsed),
+                "sha256": publish.sha256(path),
+            }
+            for name, token in zip(("padding", "begin", "end_of_document"), SPECIAL, strict=True):
+                told[name] = {"token": token, "id": parsed.token_to_id(token)}
+            (made[text] / "ids.json").write_text(json.dumps(told))
+        return made[text]
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def of_bpe(folder):
+    return folder(trained("bpe"))
+
+
+def choose(folder):
+    """(encoder, the line that says why) for the texts above as the corpus."""
+    said = []
+    reference, _ = ids.load(folder)
+    return parity.choose(folder, reference, Texts.of(TEXTS), said.append), *said
+
+
+def test_gigatoken_is_taken_for_a_bpe_tokenizer_as_danlu_trains_it(of_bpe):
+    chosen, said = choose(of_bpe)
+    assert chosen == "gigatoken"
+    assert said == ("encoder: gigatoken (the same ids as Hugging Face tokenizers for 4,004 texts)")
+
+
+def test_a_character_tokenizer_goes_to_the_next_that_passes(folder):
+    chosen, said = choose(folder(trained("characters")))
+    assert chosen == "kitoken"
+    assert "; not gigatoken: Unsupported normalizer" in said
+
+
+def test_gigatoken_takes_other_pre_tokenizers(folder):
+    described = json.loads(trained("bpe").to_str())
+    described["pre_tokenizer"] = {
+        "type": "ByteLevel",
+        "add_prefix_space": False,
+        "use_regex": True,
+        "trim_offsets": True,
+    }
+    assert choose(folder(json.dumps(described)))[0] == "gigatoken"
+
+
+def test_a_tokenizer_that_gigatoken_gets_silently_wrong_is_noticed(folder):
+    described = json.loads(trained("bpe").to_str())
+    described["pre_tokenizer"] = {
+        "type": "ByteLevel",
+        "add_prefix_space": False,
+        "use_regex": False,
+        "trim_offsets": True,
+    }
+    chosen, said = choose(folder(json.dumps(described)))
+    assert chosen == "kitoken"
+    assert "not gigatoken: other ids for " in said
+
+
+def test_what_no_other_can_take_goes_through_hugging_face(folder):
+    vocabulary = {token: n for n, token in enumerate([*SPECIAL, "the", "law"])}
+    words = Tokenizer(models.WordLevel(vocabulary, unk_token="law"))
+    words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    words.add_special_tokens(SPECIAL)
+    chosen, said = choose(folder(words))
+    assert chosen == "tokenizers"
+    assert "encoder: tokenizers (Hugging Face's own); not gigatoken: " in said
+
+
+@pytest.mark.parametrize("name", [kind.name for kind in encoders.KINDS])
+def test_a_text_that_spells_a_special_token_is_ordinary_text(of_bpe, name):
+    texts = ["<|endoftext|>", "a<|padding|>b", "<|begin|>" * 3]
+    found = encoders.make(name, of_bpe)(Texts.of(texts)).lists()
+    assert not {0, 1, 2} & {token for tokens in found for token in tokens}
+    reference, _ = ids.load(of_bpe)
+    assert found == [reference.encode(text, add_special_tokens=False).ids for text in texts]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.text(max_size=60), max_size=6))
+def test_gigatoken_gives_the_ids_of_hugging_face_for_any_text(of_bpe, texts):
+    reference, _ = ids.load(of_bpe)
+    wanted = [reference.encode(text, add_special_tokens=False).ids for text in texts]
+    assert encoders.make("gigatoken", of_bpe)(Texts.of(texts)).lists() == wanted
+
+
+def batches(count):
+    return [
+        Batch([f"{n}"], np.array(["en"]), Texts.of([TEXTS[n % 4] * (1 + n % 5), f"{n}"]))
+        for n in range(count)
+    ]
+
+
+@pytest.mark.parametrize(("count", "limit"), [(1, None), (3, None), (2, 500)])
+def test_the_number_of_processes_and_their_replacement_change_nothing(of_bpe, count, limit):
+    given = batches(9)
+    encoder = encoders.make("tokenizers", of_bpe)
+    started = []
+
+    def start():
+        started.append(workers.Worker("gigatoken", of_bpe))
+        return started[-1]
+
+    found = list(workers.spread(given, start, count, limit))
+    assert [batch for batch, _ in found] == given
+    assert [tokens.lists() for _, tokens in found] == [encoder(b.texts).lists() for b in given]
+    assert (len(started) > count) == (limit is not None)
+    assert not any(worker._process.is_alive() for worker in started)
+
+
+def test_a_process_that_was_killed_is_an_error_that_says_so(of_bpe):
+    worker = workers.Worker("tokenizers", of_bpe)
+    os.kill(worker._process.pid, signal.SIGKILL)
+    with pytest.raises(DanluError, match=r"ended \(status -9\)"):
+        list(workers.spread(batches(1), lambda: worker, 1, None))
+
+
+def test_the_made_texts_are_the_same_in_every_run_and_hold_the_special_tokens():
+    texts = parity.fuzz(SPECIAL)
+    assert texts == parity.fuzz(SPECIAL)
+    assert len(texts) == parity.FUZZED
+    assert set(SPECIAL) < set(texts)
+
+
+def test_the_encoder_is_no_part_of_the_records(of_bpe, tmp_path, monkeypatch):
+    from danlu.config import Packed
+    from danlu.records.build import build
+
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    rows = [{"id": f"{n}", "text": TEXTS[n % 4] * (1 + n % 5), "lang": "en"} for n in range(40)]
+    (corpus / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    told = Packed(
+        seq_length=16,
+        packing="best_fit",
+        begin_of_document=True,
+        mask_end_of_document=False,
+        position_ids="row",
+        attention="row",
+        rows_per_file=50,
+    )
+    shutil.copytree(of_bpe, tmp_path / "tokenizer")
+    made = []
+    for number, kind in enumerate(encoders.KINDS):
+        last = encoders.KINDS[-1]
+        monkeypatch.setattr(encoders, "KINDS", (kind, last) if kind is not last else (last,))
+        said = []
+        made.append(
+            build(corpus, tmp_path / "tokenizer", told, tmp_path / str(number), said.append)
+        )
+        assert said[0].startswith(f"encoder: {kind.name} ")
+        monkeypatch.undo()
+    assert made[1:] == made[:1] * 2
