@@ -41,7 +41,7 @@ def test_keys_are_chained_hashes_of_settings_each_part_led_by_its_length(draft):
     e = draft()
     corpus = by_hand("corpus", e.corpus.model_dump() | {"seed": 42}, MD5)
     tokenizer = by_hand("tokenizer", e.tokenizer.model_dump() | {"vocab_size": 8192}, corpus, "")
-    packed = e.records.model_dump(exclude={"verify"})
+    packed = e.records.model_dump(exclude={"verify", "attention"})
     assert keys(e) == (corpus, tokenizer, by_hand("records", packed, tokenizer))
 
 
@@ -53,6 +53,7 @@ def test_keys_are_chained_hashes_of_settings_each_part_led_by_its_length(draft):
         ({"parallel.devices": 7}, 3),
         ({"evaluation.max_documents": 7}, 3),
         ({"weights.tolerance": 0.1}, 3),
+        ({"records.attention": "document"}, 3),
         ({"records.seq_length": 128}, 2),
         ({"tokenizer.min_frequency": 9}, 1),
         ({"model.vocab_size": 4096}, 1),

@@ -46,13 +46,21 @@ def test_a_whole_layout_is_let_through_on_ascend(draft, base):
     assert targets.conflicts(draft(base, target="ascend"), npu=8) == []
 
 
-def test_documents_may_be_apart_on_both_targets(draft):
+def test_documents_may_be_apart_as_far_as_the_target_honours_it(draft):
     apart = {"records.attention": "document", "records.mask_end_of_document": True}
     assert targets.conflicts(draft(apart), npu=None) == []
-    both = {**apart, "records.position_ids": "document"}
-    assert targets.conflicts(draft(ASCEND | both, target="ascend"), npu=8) == []
-    piped = PIPELINE | both | {"records.mask_end_of_document": False}
-    assert targets.conflicts(draft(piped, target="ascend"), npu=8) == []
+    positions = {"records.position_ids": "document"}
+    masked = positions | {"records.mask_end_of_document": True}
+    assert targets.conflicts(draft(ASCEND | masked, target="ascend"), npu=8) == []
+    assert targets.conflicts(draft(PIPELINE | positions, target="ascend"), npu=8) == []
+
+
+@pytest.mark.parametrize("base", [ASCEND, TENSOR, PIPELINE])
+def test_a_mask_of_documents_is_refused_on_ascend(draft, base):
+    told = draft(base | {"records.attention": "document"}, target="ascend")
+    ((key, found, allowed),) = targets.conflicts(told, npu=8)
+    assert (key, found) == ("records.attention", "document")
+    assert allowed.startswith("row on target ascend: MindFormers makes the mask of documents only")
 
 
 def test_loss_masked_at_ends_is_refused_where_micro_batches_are_averaged(draft):
@@ -95,16 +103,11 @@ CPU_REFUSALS = [
         ),
     ),
     (
-        {
-            "records.attention": "document",
-            "records.seq_length": 16384,
-            "model.max_position_embeddings": 16384,
-        },
+        {"model.vocab_size": (1 << 24) + 1},
         (
-            "records.seq_length",
-            "16384",
-            "at most 8192 while records.attention is document: the mask of a row is a byte for "
-            "each pair of its tokens",
+            "model.vocab_size",
+            "16777217",
+            "at most 16777216: the records hold ids as float32 numbers",
         ),
     ),
     (

@@ -159,7 +159,6 @@ def supervised(tmp_path: Path, draft: Callable[..., Any]):
             "begin_of_document": False,
             "mask_end_of_document": False,
             "position_ids": "row",
-            "attention": "row",
             "documents": {"en": 10},
             "document_tokens": {"en": 800},
             "ids": ids,

@@ -70,7 +70,7 @@ class TestAscend:
         assert ascend["parallel"] == {
             "parallel_mode": 1,
             "full_batch": False,
-            "dataset_strategy": [[4, 1], [4, 1], [4, 1], [4, 1]],
+            "dataset_strategy": [[4, 1], [4, 1], [4, 1]],
             "search_mode": "sharding_propagation",
             "enable_alltoall": True,
             "gradients_mean": False,
@@ -269,35 +269,35 @@ def test_the_records_are_read_whole_in_order_and_never_by_num_samples(draft):
         "shuffle": True,
         "form": {
             "seq_length": 256,
-            "vocab_size": 8192,
             "end_of_document": 2,
             "padding": 0,
             "mask_end_of_document": False,
             "position_ids": "row",
-            "attention": "row",
         },
     }
     assert config["train_dataset"]["seed"] == 7
     assert config["seed"] == 7
 
 
-def test_documents_that_are_apart_are_a_mask_that_is_shared_out_by_rows(draft):
-    apart = {"records.attention": "document"}
-    config = render(draft(apart), manifest(), PATHS)
-    columns = ["input_ids", "labels", "loss_mask", "position_ids", "attention_mask"]
-    assert config["train_dataset"]["input_columns"] == columns
-    assert config["train_dataset"]["construct_args_key"] == columns
-    assert config["runner_wrapper"]["loss_mask_input"] == 2
-    sharded = {"parallel.devices": 4, "parallel.data_parallel": 2, "parallel.model_parallel": 2}
-    config = render(draft(apart | sharded, target="ascend"), manifest(), PATHS)
-    assert config["parallel"]["dataset_strategy"] == [[2, 1]] * 4 + [[2, 1, 1, 1]]
+def test_documents_that_are_apart_take_another_network_and_no_other_rows(draft):
+    plain = render(draft({}), manifest(), PATHS)
+    apart = render(draft({"records.attention": "document"}), manifest(), PATHS)
+    networks = [c["model"]["model_config"].pop("architectures") for c in (plain, apart)]
+    assert networks == [["DanluQwen3ForCausalLM"], ["DanluQwen3DocumentsForCausalLM"]]
+    assert plain == apart
 
 
 def test_the_model_looks_at_position_ids_only_where_they_are_of_documents(draft):
-    for value, looked_at in (("row", False), ("document", True)):
+    columns = ["input_ids", "labels", "loss_mask"]
+    for value, given in (("row", columns), ("document", [*columns, "position_ids"])):
         experiment = draft({"records.position_ids": value}, target="ascend")
-        model = render(experiment, manifest(), PATHS)["model"]["model_config"]
-        assert model["use_eod_reset"] is looked_at
+        config = render(experiment, manifest(), PATHS)
+        assert config["model"]["model_config"]["use_eod_reset"] is (value == "document")
+        assert config["train_dataset"]["input_columns"] == given
+        assert config["train_dataset"]["construct_args_key"] == given
+        assert config["runner_wrapper"]["loss_mask_input"] == 2
+    probe = next(c for c in config["callbacks"] if c["type"] == "LogitsProbe")
+    assert probe["one_process"]["model"]["model_config"]["use_eod_reset"] is False
 
 
 def test_the_schedule_starts_at_a_share_of_the_peak_and_knows_its_end(draft):

@@ -60,7 +60,6 @@ def settings():
                 "begin_of_document": False,
                 "mask_end_of_document": False,
                 "position_ids": "row",
-                "attention": "row",
                 "rows_per_file": 2,
                 **changes,
             }

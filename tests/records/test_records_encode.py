@@ -56,3 +56,9 @@ def test_a_document_without_tokens_is_passed_over():
 def test_an_id_outside_the_vocabulary_names_document_and_token():
     with pytest.raises(DanluError, match=r"document d/1: token 'far' has the id 16; .*\(16\)"):
         encoded(["a b", "a far c"], words(far=16))
+
+
+def test_text_that_becomes_the_padding_token_is_refused():
+    with pytest.raises(DanluError, match=r"document d/2: token '<pad>' stands for its text, .*"
+                       r"set tokenizer\.padding_token"):  # fmt: skip
+        encoded(["a b", "c", "a <pad> c"], words())

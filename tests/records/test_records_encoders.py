@@ -185,7 +185,6 @@ def test_the_encoder_is_no_part_of_the_records(of_bpe, tmp_path, monkeypatch):
         begin_of_document=True,
         mask_end_of_document=False,
         position_ids="row",
-        attention="row",
         rows_per_file=50,
     )
     shutil.copytree(of_bpe, tmp_path / "tokenizer")

@@ -21,7 +21,6 @@ REST = {
     "begin_of_document": False,
     "mask_end_of_document": False,
     "position_ids": "row",
-    "attention": "row",
     "documents": {"en": 3},
     "document_tokens": {"en": 40},
     "ids": {

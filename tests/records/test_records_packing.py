@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from danlu.records import packing
 from danlu.records.packing import best_fit, concat
-from danlu.records.rows import Form, pack
 from danlu.tokenizer.texts import Tokens
 
 PADDING, END = 0, 2
@@ -39,11 +38,14 @@ def rows_of(blocks):
 
 
 def columns_of(blocks):
-    """The four columns that training makes of all rows, each [rows, seq_length]."""
-    form = Form(blocks[0].tokens.shape[1] - 1, 1 << 16, END, PADDING)
-    stored = [row for block in blocks for row in pack(block.tokens, block.filled, 1 << 16)]
-    columns = zip(*map(form.make, stored), strict=True)
-    return {name: np.stack(c) for name, c in zip(form.columns, columns, strict=True)}
+    """What training reads of all rows, each [rows, seq_length]; loss where a label is filled."""
+    tokens = np.concatenate([block.tokens for block in blocks])
+    filled = np.concatenate([block.filled for block in blocks])
+    return {
+        "input_ids": tokens[:, :-1],
+        "labels": tokens[:, 1:],
+        "loss_mask": (np.arange(1, tokens.shape[1]) < filled[:, None]).astype(int),
+    }
 
 
 def test_concat_cuts_where_a_row_ends_and_overlaps_by_one_token():

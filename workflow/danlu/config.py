@@ -219,13 +219,13 @@ class Packed(Section):
     position_ids: Literal["row", "document"] = Field(
         description="Positions count from 0 in each row, or in each document of it."
     )
-    attention: Literal["row", "document"] = Field(
-        description="A token sees all that stands before it in its row, or in its document only."
-    )
     rows_per_file: Count = Field(description="Rows in one MindRecord file.")
 
 
 class Records(Packed):
+    attention: Literal["row", "document"] = Field(
+        description="A token sees all that stands before it in its row, or in its document only."
+    )
     verify: Literal["sha256", "size"] = Field(
         description="How the files are checked before training: by their bytes, or by their "
         "sizes only."
@@ -233,7 +233,7 @@ class Records(Packed):
 
     def packed(self) -> Packed:
         """What makes the records."""
-        return Packed(**self.model_dump(exclude={"verify"}))
+        return Packed(**self.model_dump(include=Packed.model_fields.keys()))
 
 
 class Model(Section):

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 Conflict = tuple[str, str, str]
 
-LONGEST_MASK = 8192
-"""Tokens of the longest row whose attention mask is given: 64 MiB a row."""
+LARGEST_VOCABULARY = 1 << 24
+"""Records hold ids as float32, which has all integers up to this one (danlu.records.rows)."""
 
 
 def conflicts(experiment: Experiment, npu: int | None) -> list[Conflict]:
@@ -50,6 +50,14 @@ def _model(e: Experiment) -> list[Conflict]:
                 "model.num_key_value_heads",
                 str(m.num_key_value_heads),
                 f"a multiple of parallel.model_parallel ({p.model_parallel})",
+            )
+        )
+    if m.vocab_size > LARGEST_VOCABULARY:
+        found.append(
+            (
+                "model.vocab_size",
+                str(m.vocab_size),
+                f"at most {LARGEST_VOCABULARY}: the records hold ids as float32 numbers",
             )
         )
     if m.vocab_size % p.model_parallel:
@@ -164,13 +172,13 @@ def _records(e: Experiment) -> list[Conflict]:
                 "row for architecture llama: MindFormers' Llama is given no mask",
             )
         )
-    if r.attention == "document" and r.seq_length > LONGEST_MASK:
+    elif r.attention == "document" and e.target == "ascend":
         found.append(
             (
-                "records.seq_length",
-                str(r.seq_length),
-                f"at most {LONGEST_MASK} while records.attention is document: the mask of a row "
-                "is a byte for each pair of its tokens",
+                "records.attention",
+                "document",
+                "row on target ascend: MindFormers makes the mask of documents only in its own "
+                "Megatron loader, and otherwise wants it as a column of seq_length x seq_length",
             )
         )
     if r.position_ids == "row":

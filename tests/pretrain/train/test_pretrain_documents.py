@@ -5,6 +5,7 @@ import pytest
 
 from danlu.records import mindrecord
 from danlu.records.packing import Rows
+from danlu.records.rows import Form
 
 END, LENGTH, VOCABULARY = 2, 32, 512
 
@@ -17,7 +18,8 @@ def write(folder, documents_of_rows):
     for row, documents in enumerate(documents_of_rows):
         joined = [token for document in documents for token in [*document, END]]
         tokens[row, : len(joined)], filled[row] = joined, len(joined)
-    parts = mindrecord.write([Rows(tokens, filled)], folder, LENGTH, 120, VOCABULARY)
+    form = Form(LENGTH, END, 0, mask_end_of_document=True)
+    parts = mindrecord.write([Rows(tokens, filled)], folder, form, 120)
     return {
         "rows": len(tokens),
         "tokens": int((filled - 1).sum()),

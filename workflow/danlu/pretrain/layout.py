@@ -7,16 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from danlu.config import Experiment
-from danlu.records.rows import COLUMNS
 
 
 def columns(experiment: Experiment) -> list[str]:
     """The columns of a row, in the order in which the network takes them."""
-    if experiment.model.architecture == "llama":
-        return list(COLUMNS[:3])  # the legacy path counts positions itself
-    if experiment.records.attention == "document":
-        return [*COLUMNS, "attention_mask"]
-    return list(COLUMNS)
+    # Without use_eod_reset the model counts positions itself and looks at no column of them.
+    positions = ["position_ids"] if experiment.records.position_ids == "document" else []
+    return ["input_ids", "labels", "loss_mask", *positions]
 
 
 @dataclass(frozen=True)

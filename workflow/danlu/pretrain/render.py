@@ -128,9 +128,9 @@ def _check(e: Experiment, manifest: Mapping[str, Any]) -> None:
 
 
 def _dataset(e: Experiment, manifest: Mapping[str, Any], paths: Paths) -> dict[str, Any]:
-    """MindDataset over all rows (danlu.pretrain.rows): the shuffle is global, by seed and epoch, and shared out in
-    turn (rank r gets every n-th row from the r-th), so the rows of a step do not depend on the
-    number of ranks.
+    """MindDataset over all rows (danlu.records.reading): the shuffle is global, by seed and
+    epoch, and shared out in turn (rank r gets every n-th row from the r-th), so the rows of a
+    step do not depend on the number of ranks.
 
     `num_samples` is never set: with a shuffle, MindDataset then draws rows with repetition.
     One thread reads: it keeps up with any step, and more than the machine has are refused.
@@ -143,12 +143,10 @@ def _dataset(e: Experiment, manifest: Mapping[str, Any], paths: Paths) -> dict[s
             "shuffle": e.training.shuffle,
             "form": {
                 "seq_length": e.records.seq_length,
-                "vocab_size": e.model.vocab_size,
                 "end_of_document": manifest["ids"]["end_of_document"]["id"],
                 "padding": manifest["ids"]["padding"]["id"],
                 "mask_end_of_document": e.records.mask_end_of_document,
                 "position_ids": e.records.position_ids,
-                "attention": e.records.attention,
             },
         },
         "input_columns": columns(e),
@@ -255,13 +253,10 @@ def _parallel(e: Experiment) -> dict[str, Any]:
     if not sharded(e):
         # Gradients are summed: each rank has already divided by the tokens of all.
         return {"parallel_mode": 0, "full_batch": False, "gradients_mean": False}
-    dp = e.parallel.data_parallel
     return {
         "parallel_mode": 1,
         "full_batch": False,
-        "dataset_strategy": [
-            [dp, 1, 1, 1] if column == "attention_mask" else [dp, 1] for column in columns(e)
-        ],
+        "dataset_strategy": [[e.parallel.data_parallel, 1] for _ in columns(e)],
         "search_mode": "sharding_propagation",
         "enable_alltoall": True,
         "gradients_mean": False,

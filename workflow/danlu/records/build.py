@@ -8,9 +8,10 @@ from pathlib import Path
 from danlu import publish
 from danlu.config import Packed
 from danlu.errors import DanluError
-from danlu.records import lengths, manifest, mindrecord, parity, rows, workers
+from danlu.records import lengths, manifest, mindrecord, parity, workers
 from danlu.records.encode import finish
 from danlu.records.packing import PACKINGS
+from danlu.records.rows import Form
 from danlu.tokenizer import documents, ids
 from danlu.tokenizer.texts import Texts
 
@@ -39,14 +40,15 @@ def build(
     packed = PACKINGS[settings.packing](
         tally.documents(finished), settings.seq_length, known.padding.id
     )
+    form = Form(
+        settings.seq_length,
+        known.end_of_document.id,
+        known.padding.id,
+        settings.mask_end_of_document,
+        settings.position_ids,
+    )
     with publish.folder(out) as aside:
-        written = mindrecord.write(
-            tally.rows(packed),
-            aside,
-            settings.seq_length,
-            settings.rows_per_file,
-            known.vocab_size,
-        )
+        written = mindrecord.write(tally.rows(packed), aside, form, settings.rows_per_file)
         total = sum(written.values())
         if not total:
             raise DanluError(f"{train}: no document has a token; look at the corpus's stats.json")
@@ -61,11 +63,10 @@ def build(
             begin_of_document=settings.begin_of_document,
             mask_end_of_document=settings.mask_end_of_document,
             position_ids=settings.position_ids,
-            attention=settings.attention,
             documents=tally.count(),
             document_tokens=tally.tokens(),
             ids=known,
-            columns=(rows.COLUMN,),
+            columns=tuple(form.columns),
             parts=manifest.of_parts(aside, written),
         )
         lengths.draw(tally, settings.packing, aside / "lengths.png")

@@ -38,11 +38,14 @@ def finish(
     nothing of, such as an empty one, is passed over.
     tokenizer, ids: of `danlu.tokenizer.ids.load`.
     Raises DanluError naming document and token where an id is not below ids.vocab_size, which
-    the model's embedding would read from beyond its end.
+    the model's embedding would read from beyond its end, or is the padding's, which never
+    carries loss.
     """
     for batch, tokens in encoded:
         if tokens.ids.max(initial=0) >= ids.vocab_size:
             raise _outside(batch, tokenizer, tokens, ids.vocab_size)
+        if (tokens.ids == ids.padding.id).any():
+            raise _padding(batch, tokens, ids)
         kept = np.diff(tokens.offsets) > 0
         if not kept.any():
             continue
@@ -67,8 +70,21 @@ def _ended(tokens: Tokens, kept: np.ndarray, ids: Ids, begin_of_document: bool) 
 def _outside(batch: Batch, tokenizer: Tokenizer, tokens: Tokens, vocab_size: int) -> DanluError:
     place = int(np.argmax(tokens.ids >= vocab_size))
     wrong = int(tokens.ids[place])
-    document = batch.ids[int(np.searchsorted(tokens.offsets, place, side="right")) - 1]
     return DanluError(
-        f"document {document}: token {tokenizer.id_to_token(wrong)!r} has the id {wrong}; "
+        f"document {_document(batch, tokens, place)}: token {tokenizer.id_to_token(wrong)!r} has the id {wrong}; "
         f"allowed: below model.vocab_size ({vocab_size}); raise it, or use another tokenizer"
     )
+
+
+def _padding(batch: Batch, tokens: Tokens, ids: Ids) -> DanluError:
+    place = int(np.argmax(tokens.ids == ids.padding.id))
+    return DanluError(
+        f"document {_document(batch, tokens, place)}: token {ids.padding.token!r} stands for its "
+        "text, but pads rows and carries no loss; set tokenizer.padding_token to a token that no "
+        "text becomes"
+    )
+
+
+def _document(batch: Batch, tokens: Tokens, place: int) -> object:
+    """The id of the document that a token belongs to."""
+    return batch.ids[int(np.searchsorted(tokens.offsets, place, side="right")) - 1]

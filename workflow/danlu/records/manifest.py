@@ -39,25 +39,22 @@ class Manifest(Section):
     begin_of_document: bool
     mask_end_of_document: bool
     position_ids: Literal["row", "document"]
-    attention: Literal["row", "document"]
     documents: dict[str, int] = Field(description="Documents packed, by language.")
     document_tokens: dict[str, int] = Field(
         description="Their tokens, with those that begin and end documents, by language."
     )
     ids: Ids
-    columns: tuple[str, ...] = Field(description="Of the files; danlu.records.rows reads them.")
+    columns: tuple[str, ...] = Field(description="Of the files; danlu.records.reading reads them.")
     parts: tuple[Part, ...]
 
     def form(self) -> Form:
-        """What training makes of a stored row."""
+        """What a stored row is made of."""
         return Form(
             seq_length=self.seq_length,
-            vocab_size=self.vocab_size,
             end_of_document=self.ids.end_of_document.id,
             padding=self.ids.padding.id,
             mask_end_of_document=self.mask_end_of_document,
             position_ids=self.position_ids,
-            attention=self.attention,
         )
 
 
@@ -132,7 +129,7 @@ def agree(manifest: Manifest, experiment: Experiment) -> None:
         ),
         *(
             (key, getattr(manifest, key), f"records.{key}", getattr(e.records, key))
-            for key in ("mask_end_of_document", "position_ids", "attention")
+            for key in ("mask_end_of_document", "position_ids")
         ),
         ("vocab_size", manifest.vocab_size, "model.vocab_size", e.model.vocab_size),
         ("ids.vocab_size", manifest.ids.vocab_size, "model.vocab_size", e.model.vocab_size),

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from danlu.errors import DanluError
-from danlu.records import rows as stored
 from danlu.records.packing import Rows
+from danlu.records.rows import Form
 
 if TYPE_CHECKING:
     from mindspore.mindrecord import FileWriter
@@ -25,12 +25,10 @@ LARGEST_PAGE = 256 << 20
 LARGEST_HEADER = 128 << 20
 
 
-def write(
-    rows: Iterable[Rows], folder: Path, seq_length: int, rows_per_file: int, vocab_size: int
-) -> dict[str, int]:
+def write(rows: Iterable[Rows], folder: Path, form: Form, rows_per_file: int) -> dict[str, int]:
     """Write part-00000.mindrecord, part-00001.mindrecord ... with their .db index files.
 
-    A row is stored as danlu.records.rows says.
+    form: what stands in a row.
     Returns the rows of each part by its name. The same rows give the same bytes in any folder;
     a part must keep its name, which its index refers to.
     Raises DanluError where MindRecord cannot write, as on a full disk.
@@ -43,13 +41,18 @@ def write(
             if name not in parts:
                 if writer is not None:
                     writer.commit()
-                writer = _open(folder / name, seq_length, rows_per_file, vocab_size)
+                writer = _open(folder / name, form, rows_per_file)
                 parts[name] = 0
-            packed = stored.pack(taken.tokens, taken.filled, vocab_size)
-            writer.write_raw_data([{stored.COLUMN: row} for row in packed])
+            columns = form.stored(taken.tokens, taken.filled)
+            writer.write_raw_data(
+                [
+                    dict(zip(columns, row, strict=True))
+                    for row in zip(*columns.values(), strict=True)
+                ]
+            )
         except RuntimeError as error:
             raise _unwritten(folder / name, error) from error
-        parts[name] += len(packed)
+        parts[name] += len(taken.filled)
     if writer is not None:
         try:
             writer.commit()
@@ -86,15 +89,15 @@ def _slices(rows: Iterable[Rows], rows_per_file: int) -> Iterator[tuple[int, Row
             start = end
 
 
-def sizes(seq_length: int, rows_per_file: int, vocab_size: int) -> tuple[int, int]:
+def sizes(form: Form, rows_per_file: int) -> tuple[int, int]:
     """Sizes of a page and of the header, in bytes.
 
     A file is as long as its header and one page at least, 48 MiB with MindRecord's defaults:
-    a page holds 64 rows here, and the header the notes of as many pages as a full part needs.
+    a page holds 64 rows here or up to twice as many, and the header the notes of as many pages as a full part needs.
     Raises DanluError where no header is large enough.
     """
-    width = np.dtype(stored.stored_dtype(vocab_size)).itemsize
-    row = width * (seq_length + 1) + 64  # and what MindRecord says of its length
+    floats = sum(form.columns.values())
+    row = np.dtype(np.float32).itemsize * floats + 64  # and what MindRecord says of its length
     page = min(_power_of_two(max(64 * row, 64 << 10)), LARGEST_PAGE)
     pages = rows_per_file // max(page // row, 1) + 2
     header = _power_of_two((64 << 10) + 256 * pages)
@@ -110,15 +113,15 @@ def _power_of_two(least: int) -> int:
     return 1 << (least - 1).bit_length()
 
 
-def _open(path: Path, seq_length: int, rows_per_file: int, vocab_size: int) -> FileWriter:
+def _open(path: Path, form: Form, rows_per_file: int) -> FileWriter:
     # Imported where it is needed: it takes seconds and two hundred megabytes.
     from mindspore.mindrecord import FileWriter
 
-    page, header = sizes(seq_length, rows_per_file, vocab_size)
+    page, header = sizes(form, rows_per_file)
     writer = FileWriter(str(path))
     writer.set_page_size(page)
     writer.set_header_size(header)
-    writer.add_schema({stored.COLUMN: {"type": "bytes"}}, "rows of danlu")
+    writer.add_schema(form.schema(), "rows of danlu")
     return writer
 
 

@@ -10,7 +10,7 @@ from tokenizers import Tokenizer
 
 from danlu import publish
 from danlu.errors import DanluError
-from danlu.records import manifest, rows
+from danlu.records import manifest
 from danlu.tokenizer import ids
 
 
@@ -53,11 +53,13 @@ def read(path: Path, number: int, tokenizer: Path | None = None) -> Row:
             break
         number -= part.rows
     encoder = _tokenizer(folder, told, tokenizer)
-    tokens = rows.unpack(_stored(folder, told, part.file, number), told.vocab_size)
-    return _row(told, part.file, number, tokens, encoder)
+    return _row(told, part.file, number, _columns(folder, told, part.file, number), encoder)
 
 
-def _stored(folder: Path, told: manifest.Manifest, file: str, number: int) -> np.ndarray:
+def _columns(
+    folder: Path, told: manifest.Manifest, file: str, number: int
+) -> dict[str, np.ndarray]:
+    """A row of a file that is what was written, as training reads it."""
     faults = [
         fault
         for part in told.parts
@@ -66,24 +68,27 @@ def _stored(folder: Path, told: manifest.Manifest, file: str, number: int) -> np
     if faults:
         raise DanluError("\n".join(f"{folder}/{fault}" for fault in faults))
     # Imported where it is needed: it takes seconds.
-    from mindspore.dataset import MindDataset
+    from danlu.records import reading
 
-    dataset = MindDataset([str(folder / file)], columns_list=[rows.COLUMN], shuffle=False)
-    taken = dataset.skip(number).take(1)
+    taken = reading.dataset([str(folder / file)], told.form(), shuffle=False).skip(number).take(1)
     (row,) = taken.create_dict_iterator(num_epochs=1, output_numpy=True)
-    return row[rows.COLUMN]
+    return row
 
 
 def _row(
-    told: manifest.Manifest, file: str, number: int, tokens: np.ndarray, encoder: Tokenizer | None
+    told: manifest.Manifest,
+    file: str,
+    number: int,
+    columns: dict[str, np.ndarray],
+    encoder: Tokenizer | None,
 ) -> Row:
     form = told.form()
-    made = form.make(rows.pack(tokens[None], np.array([len(tokens)]), told.vocab_size)[0])
-    columns = dict(zip(form.columns, made, strict=True))
-    columns.pop("attention_mask", None)  # says no more than the documents
-    inputs = columns["input_ids"]
-    ended = np.cumsum(inputs == form.end_of_document)
-    document = np.concatenate([[0], ended[:-1]])
+    inputs, labels = columns["input_ids"], columns["labels"]
+    tokens = np.append(inputs, labels[-1])
+    tokens = tokens[tokens != form.padding]
+    if form.position_ids == "row":
+        columns |= {"position_ids": np.arange(form.seq_length)}
+    document = np.concatenate([[0], np.cumsum(inputs[:-1] == form.end_of_document)])
     spelt = texts = None
     if encoder is not None:
         spelt = [_spelt(encoder, token) for token in inputs.tolist()]
