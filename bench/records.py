@@ -3,9 +3,11 @@
     python bench/records.py [--megabytes 400] [--seq-length 4096] [--vocabulary 32768]
 
 The text is the bundled corpora (envs/corpora.json, fetched by hash), grown to the size asked for
-by splicing: each further document is stretches of two others of its language in turn, 40 to 120
+by splicing: each document is stretches of two of theirs of one language in turn, 40 to 120
 characters of English, 6 to 14 of Chinese, so that an encoder that remembers words meets new
-ones, and nearly every Chinese clause is new. Corpus and tokenizer are kept in ~/.cache/danlu/bench.
+ones, and nearly every Chinese clause is new. Measured are three corpora of that size: both
+languages mixed as the bundled documents are, English alone, Chinese alone. Corpora and tokenizer
+are kept in ~/.cache/danlu/bench.
 
 Peers: Hugging Face tokenizers, kitoken and gigatoken encoding the same text, each in a fresh
 process of one thread; and MindSpore's FileWriter given four int32 columns, a row a call, as
@@ -13,7 +15,8 @@ MindFormers' own conversion scripts do it, and a thousand rows a call. One that 
 named, and measured is what can.
 
 The last line is JSON: mtok_per_cpu_s is of all tokens and all CPU time, start included, of
-`python -m danlu.records` and its processes; peak_mib the most that all of them held at once.
+`python -m danlu.records` and its processes, on the mixed text; peak_mib the most that all of
+them held at once; en and zh have the same of the other two corpora.
 """
 
 from __future__ import annotations
@@ -43,6 +46,7 @@ from danlu.tokenizer.texts import Texts
 
 ROOT = Path(__file__).resolve().parent.parent
 STRETCH = {"en": (40, 120), "zh": (6, 14)}
+CORPORA = {"mixed": ("en", "zh"), "en": ("en",), "zh": ("zh",)}
 PEER_BYTES = 24 << 20
 PEER_ROWS = 4000
 
@@ -64,7 +68,7 @@ def main() -> None:
         return
     kept = corpora.cache_folder() / "bench" / "records"
     corpus, tokenizer = prepared(kept, given.megabytes, given.vocabulary)
-    print(f"{corpus}: {size(corpus / 'train.jsonl') / 1e6:.0f} MB, tokenizer of {given.vocabulary}")
+    print(f"{given.megabytes} MB of text a corpus, a BPE tokenizer of {given.vocabulary:,} tokens")
     peers = {}
     for kind in encoders.KINDS:
         found = measured(["--encode", kind.name, str(tokenizer)], given)
@@ -74,8 +78,16 @@ def main() -> None:
         found = measured(["--write", how], given)
         peers[f"write_{how}"] = found
         print(f"write, {how}: {told(found, 'Mtok/CPU-s')}", flush=True)
-    result = whole_rule(corpus, tokenizer, given)
-    print(json.dumps({**result, "peers": peers}))
+    whole = {}
+    for name in CORPORA:
+        whole[name] = found = whole_rule(corpus[name], tokenizer, given)
+        print(
+            f"whole rule, {name}: {found['mtok_per_cpu_s']} Mtok/CPU-s with {found['encoder']}, "
+            f"{found['peak_mib']} MiB, {found['bytes_per_token']} bytes of file a token",
+            flush=True,
+        )
+    others = {name: whole[name] for name in ("en", "zh")}
+    print(json.dumps({**whole["mixed"], **others, "peers": peers}))
 
 
 def whole_rule(corpus: Path, tokenizer: Path, given: argparse.Namespace) -> dict[str, object]:
@@ -86,7 +98,6 @@ def whole_rule(corpus: Path, tokenizer: Path, given: argparse.Namespace) -> dict
         begin_of_document=False,
         mask_end_of_document=False,
         position_ids="row",
-        attention="row",
         rows_per_file=65536,
     )
     with tempfile.TemporaryDirectory(dir=corpus.parent) as scratch:
@@ -179,13 +190,14 @@ def write_peer(how: str, seq_length: int) -> dict[str, object]:
 
     from danlu.records import mindrecord
     from danlu.records.packing import Rows
+    from danlu.records.rows import Form
 
     ids = np.random.default_rng(0).integers(0, 32768, (PEER_ROWS, seq_length + 1), dtype=np.int32)
     filled = np.full(PEER_ROWS, seq_length + 1, np.int32)
     with tempfile.TemporaryDirectory() as folder:
         started = time.process_time()
         if how == "danlu":
-            mindrecord.write([Rows(ids, filled)], Path(folder), seq_length, 65536, 32768)
+            mindrecord.write([Rows(ids, filled)], Path(folder), Form(seq_length, 2, 0), 65536)
         else:
             kinds = {"input_ids": "int32", "labels": "int32", "position_ids": "int32"}
             kinds["loss_mask"] = "float32"
@@ -218,8 +230,8 @@ def told(found: dict[str, object], unit: str) -> str:
     )
 
 
-def prepared(kept: Path, megabytes: int, vocabulary: int) -> tuple[Path, Path]:
-    """The corpus and the tokenizer, from the cache or made."""
+def prepared(kept: Path, megabytes: int, vocabulary: int) -> tuple[dict[str, Path], Path]:
+    """The corpora by name and the tokenizer, from the cache or made."""
     data = kept / "data"
     if not data.is_dir():
         corpora.write(corpora.read_lock(ROOT / "envs/corpora.json"), data)
@@ -234,23 +246,25 @@ def prepared(kept: Path, megabytes: int, vocabulary: int) -> tuple[Path, Path]:
         told_of = experiment.tokenizer.model_dump() | {"vocab_size": vocabulary}
         settings = tokenizer_build.Settings(**told_of)
         tokenizer_build.build(bundled, settings, tokenizer)
-    for name, size_ in (("peer", PEER_BYTES), (f"corpus-{megabytes}", megabytes * 10**6)):
-        if not (kept / name).is_dir():
-            with publish.folder(kept / name) as aside:
-                grow(bundled / "train.jsonl", aside / "train.jsonl", size_, seed=len(name))
-    return kept / f"corpus-{megabytes}", tokenizer
+    made = {name: kept / f"{name}-{megabytes}" for name in CORPORA}
+    grown = [(kept / "peer", CORPORA["mixed"], PEER_BYTES)]
+    grown += [(made[name], CORPORA[name], megabytes * 10**6) for name in CORPORA]
+    for seed, (folder, languages, size) in enumerate(grown):
+        if not folder.is_dir():
+            with publish.folder(folder) as aside:
+                grow(bundled / "train.jsonl", aside / "train.jsonl", languages, size, seed)
+    return made, tokenizer
 
 
-def grow(source: Path, out: Path, size_: int, seed: int) -> None:
-    """Spliced documents of as many bytes of text, the languages in turn as the source has them."""
+def grow(source: Path, out: Path, languages: tuple[str, ...], size: int, seed: int) -> None:
+    """Spliced documents of as many bytes of text, the languages as often as the source has them."""
     drawn = random.Random(seed)  # noqa: S311
-    every = list(documents.read(source))
-    by_lang = {lang: [d.text for d in every if d.lang == lang] for lang in STRETCH}
-    languages = [document.lang for document in every]
+    every = [document for document in documents.read(source) if document.lang in languages]
+    by_lang = {lang: [d.text for d in every if d.lang == lang] for lang in languages}
     written = number = 0
     with out.open("w", encoding="utf-8") as stream:
-        while written < size_:
-            lang = drawn.choice(languages)
+        while written < size:
+            lang = drawn.choice(every).lang
             one, other = drawn.choices(by_lang[lang], k=2)
             text = "".join(splice(one, other, *STRETCH[lang], drawn))
             if not text:
@@ -270,10 +284,6 @@ def splice(one: str, other: str, least: int, most: int, drawn: random.Random) ->
         start = drawn.randrange(max(1, len(other) - most))
         yield other[start : start + drawn.randint(least, most)]
         at += 2 * length
-
-
-def size(path: Path) -> int:
-    return path.stat().st_size
 
 
 if __name__ == "__main__":

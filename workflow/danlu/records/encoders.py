@@ -2,12 +2,12 @@
 
 In their order (docs/records.md has what each was measured at):
 
-    gigatoken   any byte-level BPE that it knows; remembers every word that it has seen
-    kitoken     nearly everything
-    tokenizers  Hugging Face's own, which says what is right
+    gigatoken-han  gigatoken, and Chinese by a kernel of danlu.records.han
+    gigatoken      any byte-level BPE that it knows; remembers every word that it has seen
+    kitoken        nearly everything
+    tokenizers     Hugging Face's own, which says what is right
 
-Neither of the first two is trusted: danlu.records.parity compares it with the last before it is
-used.
+None but the last is trusted: danlu.records.parity compares it with that before it is used.
 """
 
 from __future__ import annotations
@@ -47,6 +47,12 @@ def make(name: str, folder: Path) -> Encode:
 
 def by_name(name: str) -> Kind:
     return next(kind for kind in KINDS if kind.name == name)
+
+
+def _gigatoken_han(path: Path, reference: Tokenizer) -> Encode:
+    from danlu.records import han
+
+    return han.encoder(_ordinary(path))
 
 
 def _gigatoken(path: Path, reference: Tokenizer) -> Encode:
@@ -102,6 +108,7 @@ def _ordinary(path: Path) -> dict[str, Any]:
 
 
 KINDS = (
+    Kind("gigatoken-han", _gigatoken_han, remembers=True),
     Kind("gigatoken", _gigatoken, remembers=True),
     Kind("kitoken", _kitoken),
     Kind("tokenizers", _tokenizers),
