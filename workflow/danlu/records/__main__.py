@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from danlu import errors, experiments
-from danlu.config import Packed
+from danlu import errors
 
 
 def main() -> None:
     # Imported here, as the processes that encode import this module too, and need less.
+    from danlu import experiments
+    from danlu.config import Packed
     from danlu.records.build import build
 
     parser = argparse.ArgumentParser(

@@ -9,7 +9,6 @@ from danlu import publish
 from danlu.config import Packed
 from danlu.errors import DanluError
 from danlu.records import lengths, manifest, mindrecord, parity, workers
-from danlu.records.encode import finish
 from danlu.records.packing import PACKINGS
 from danlu.records.rows import Form
 from danlu.tokenizer import documents, ids
@@ -33,12 +32,11 @@ def build(
     train = corpus / "train.jsonl"
     sample = Texts.of(document.text for document in documents.spread(train, parity.SAMPLED))
     encoder = parity.choose(tokenizer, reference, sample, say)
-    shown = documents.shown(documents.batches(train), "records", len)
-    encoded = workers.encode(shown, encoder, tokenizer, train.stat().st_size)
+    encoded = workers.encode(train, encoder, tokenizer, settings.begin_of_document)
+    shown = documents.shown(encoded, "records", len)
     tally = lengths.Tally(settings.seq_length, known.end_of_document.id)
-    finished = finish(encoded, reference, known, settings.begin_of_document)
     packed = PACKINGS[settings.packing](
-        tally.documents(finished), settings.seq_length, known.padding.id
+        tally.documents(shown), settings.seq_length, known.padding.id
     )
     form = Form(
         settings.seq_length,

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from tokenizers import Tokenizer
 
 from danlu.errors import DanluError
+from danlu.records.encoders import Encode
+from danlu.tokenizer import documents
 from danlu.tokenizer.documents import Batch
 from danlu.tokenizer.ids import Ids
 from danlu.tokenizer.texts import Tokens
@@ -24,6 +27,30 @@ class Encoded:
 
     langs: np.ndarray
     tokens: Tokens
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """What is done with a stretch of the train split, here or in another process.
+
+    tokenizer, ids: of `danlu.tokenizer.ids.load`. encode: what makes the same ids of texts.
+    """
+
+    train: Path
+    encode: Encode
+    tokenizer: Tokenizer
+    ids: Ids
+    begin_of_document: bool
+
+    def __call__(self, start: int, end: int) -> list[Encoded]:
+        """The documents of the lines that begin in the bytes start to end. Raises DanluError as
+        `danlu.tokenizer.documents.within` and `finish` do."""
+        batches = documents.within(self.train, start, end)
+        encoded = ((batch, self.encode(batch.texts)) for batch in batches)
+        return list(finish(encoded, self.tokenizer, self.ids, self.begin_of_document))
 
 
 def finish(

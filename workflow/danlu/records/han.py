@@ -13,6 +13,7 @@ pre-tokenizer that looks at ideographs otherwise than at letters is noticed ther
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import dataclass
 from typing import Any
@@ -218,10 +219,7 @@ def _reached(token: bytes, tokens: dict[bytes, int], rank: dict[tuple[int, int],
     """The ids that byte-pair encoding makes of a character."""
     spelt = [bytes([byte]) for byte in token]
     while len(spelt) > 1:
-        ranks = [
-            rank.get((tokens[a], tokens[b]), 1 << 60)
-            for a, b in zip(spelt, spelt[1:], strict=False)
-        ]
+        ranks = [rank.get((tokens[a], tokens[b]), 1 << 60) for a, b in itertools.pairwise(spelt)]
         best = min(ranks)
         if best == 1 << 60:
             break

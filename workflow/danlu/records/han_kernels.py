@@ -135,7 +135,9 @@ def _encode(symbols, count, merge, table, ids, filled):
     ),
     **_INLINE,
 )  # fmt: skip
-def _piece(data, start, end, bytewise, single, bytes_, of_whole, of_bytes, symbols, merge, ids, filled):
+def _piece(
+    data, start, end, bytewise, single, bytes_, of_whole, of_bytes, symbols, merge, ids, filled
+):
     """Encode the ideographs data[start:end] alone, from the tokens of characters, which their
     bytes merge to first; but from bytes those of which the bit is set in bytewise."""
     count = 0

@@ -1,13 +1,15 @@
-"""Processes that encode batches; what comes out does not depend on how many there are.
+"""Processes that encode stretches of a file; what comes out does not depend on how many there are.
 
-Each has at most one batch, and results are taken in the order of the batches. A process whose
-encoder remembers all that it has seen is replaced by a new one after RECYCLED bytes of text: no
-other way gives its memory back. A process ends by itself when the one that started it is gone,
-because its pipe is closed then.
+Each reads and encodes one stretch at a time, and results are taken in the order of the file. A
+process whose encoder remembers all that it has seen is replaced by a new one after RECYCLED
+bytes: no other way gives its memory back. All are forked from one that has the encoder made
+(danlu.records.nursery), so that a new one costs next to nothing. A process ends by itself when
+the one that asked for it is gone, because its pipe is closed then.
 """
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 from collections import deque
@@ -18,94 +20,109 @@ from pathlib import Path
 import numpy as np
 
 from danlu.errors import DanluError
-from danlu.records import encoders
-from danlu.tokenizer.documents import Batch
-from danlu.tokenizer.texts import Texts, Tokens
+from danlu.records import encoders, nursery
+from danlu.records.encode import Encoded, Stretch
+from danlu.tokenizer import documents, ids
+from danlu.tokenizer.texts import Tokens
 
 ALONE = 64 << 20
-"""Bytes of text up to which no process is started: that costs a second each."""
+"""Bytes of the file up to which no process is started: that costs two seconds."""
 
 RECYCLED = 256 << 20
-"""Bytes of text after which a process that remembers is replaced. gigatoken was measured to keep
-two bytes for each of mixed Chinese and English, a hundred for each word that is new."""
-
-Encoded = Iterator[tuple[Batch, Tokens]]
+"""Bytes of the file after which a process that remembers is replaced. gigatoken was measured to
+keep two bytes for each of mixed Chinese and English, a hundred for each word that is new."""
 
 
-def encode(batches: Iterable[Batch], name: str, folder: Path, size: int) -> Encoded:
-    """The batches in order, each with its ids.
+def encode(train: Path, name: str, folder: Path, begin_of_document: bool) -> Iterator[Encoded]:
+    """The documents of the train split in order. name: of the encoder; folder: of the tokenizer.
 
-    name: of the encoder; folder: of the tokenizer; size: bytes of all text, or a guess.
+    Raises DanluError as `Stretch` does, and where a process ended.
     """
-    if size <= ALONE:
-        made = encoders.make(name, folder)
-        return ((batch, made(batch.texts)) for batch in batches)
+    spans = documents.spans(train)
+    if train.stat().st_size <= ALONE:
+        work = stretch(name, folder, train, begin_of_document)
+        return (encoded for span in spans for encoded in work(*span))
     limit = RECYCLED if encoders.by_name(name).remembers else None
     count = len(os.sched_getaffinity(0))
-    return spread(batches, lambda: Worker(name, folder), count, limit)
+    return spread(spans, lambda: Worker(name, folder, train, begin_of_document), count, limit)
+
+
+def stretch(name: str, folder: Path, train: Path, begin_of_document: bool) -> Stretch:
+    """What a worker does, in this process."""
+    reference, known = ids.load(folder)
+    return Stretch(train, nursery.encoder(name, folder), reference, known, begin_of_document)
 
 
 def spread(
-    batches: Iterable[Batch], start: Callable[[], Worker], count: int, limit: int | None
-) -> Encoded:
-    """Batches encoded by `count` processes. limit: the bytes of text that one takes in its life."""
+    spans: Iterable[tuple[int, int]], start: Callable[[], Worker], count: int, limit: int | None
+) -> Iterator[Encoded]:
+    """Stretches encoded by `count` processes. limit: the bytes that one takes in its life."""
     idle: list[Worker] = []
-    busy: deque[tuple[Batch, Worker]] = deque()
+    busy: deque[Worker] = deque()
     try:
-        for batch in batches:
+        for span in spans:
             if len(busy) == count:
-                yield _taken(busy, idle, limit)
+                yield from _taken(busy, idle, limit)
             worker = idle.pop() if idle else start()
-            busy.append((batch, worker))
-            worker.send(batch.texts)
+            busy.append(worker)
+            worker.send(span)
         while busy:
-            yield _taken(busy, idle, limit)
+            yield from _taken(busy, idle, limit)
     finally:
-        for worker in [*idle, *(worker for _, worker in busy)]:
+        for worker in [*idle, *busy]:
             worker.end()
 
 
-def _taken(
-    busy: deque[tuple[Batch, Worker]], idle: list[Worker], limit: int | None
-) -> tuple[Batch, Tokens]:
-    """The result of the batch that was given out first."""
-    batch, worker = busy[0]
-    tokens = worker.receive()
-    busy.popleft()
+def _taken(busy: deque[Worker], idle: list[Worker], limit: int | None) -> list[Encoded]:
+    """The result of the stretch that was given out first."""
+    found = busy[0].receive()
+    worker = busy.popleft()
     if limit is not None and worker.taken >= limit:
         worker.end()
     else:
         idle.append(worker)
-    return batch, tokens
+    return found
 
 
 class Worker:
-    """A process with an encoder. taken: the bytes of text that it was sent."""
+    """A process with an encoder. taken: the bytes that it was sent to."""
 
-    def __init__(self, name: str, folder: Path):
-        context = multiprocessing.get_context("spawn")
+    def __init__(self, name: str, folder: Path, train: Path, begin_of_document: bool):
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload([nursery.__name__])
         self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=serve, args=(theirs, name, folder), daemon=True)
-        self._process.start()
+        told = (theirs, name, folder, train, begin_of_document)
+        self._process = context.Process(target=serve, args=told, daemon=True)
+        os.environ[nursery.TOLD] = json.dumps([name, str(folder)])
+        try:
+            self._process.start()
+        finally:
+            del os.environ[nursery.TOLD]
         theirs.close()
         self.taken = 0
 
-    def send(self, texts: Texts) -> None:
-        self.taken += texts.size
+    def send(self, span: tuple[int, int]) -> None:
+        self.taken += span[1] - span[0]
         try:
-            self._connection.send_bytes((texts.offsets - texts.offsets[0]).tobytes())
-            self._connection.send_bytes(texts.data[texts.offsets[0] : texts.offsets[-1]].tobytes())
+            self._connection.send(span)
         except OSError as error:
             raise self._gone() from error
 
-    def receive(self) -> Tokens:
-        """The ids of the texts that were sent. Raises DanluError where the process ended."""
+    def receive(self) -> list[Encoded]:
+        """What is in the stretch that was sent. Raises DanluError as it did, or where the process
+        ended."""
         try:
-            offsets = self._connection.recv_bytes()
-            ids = self._connection.recv_bytes()
+            told = self._connection.recv()
+            if isinstance(told, str):
+                raise DanluError(told)
+            return [
+                Encoded(langs, Tokens(self._ids(dtype), offsets)) for langs, offsets, dtype in told
+            ]
         except (EOFError, OSError) as error:
             raise self._gone() from error
-        return Tokens(np.frombuffer(ids, np.int32), np.frombuffer(offsets, np.int64))
+
+    def _ids(self, dtype: str) -> np.ndarray:
+        return np.frombuffer(self._connection.recv_bytes(), dtype).astype(np.int32)
 
     def end(self) -> None:
         self._connection.close()
@@ -122,18 +139,25 @@ class Worker:
         )
 
 
-def serve(connection: Connection, name: str, folder: Path) -> None:
+def serve(
+    connection: Connection, name: str, folder: Path, train: Path, begin_of_document: bool
+) -> None:
     """Encode what comes until the other end is closed."""
-    encoder = encoders.make(name, folder)
+    work = stretch(name, folder, train, begin_of_document)
+    dtype = "<u2" if work.ids.vocab_size <= 1 << 16 else "<i4"
     while True:
         try:
-            offsets = np.frombuffer(connection.recv_bytes(), np.int64)
-            data = np.frombuffer(connection.recv_bytes() or b"\0", np.uint8)
+            span = connection.recv()
         except EOFError:
             return
-        tokens = encoder(Texts(data, offsets))
         try:
-            connection.send_bytes(tokens.offsets.tobytes())
-            connection.send_bytes(tokens.ids.tobytes())
+            found = work(*span)
+        except DanluError as error:
+            connection.send(str(error))
+            continue
+        try:
+            connection.send([(part.langs, part.tokens.offsets, dtype) for part in found])
+            for part in found:
+                connection.send_bytes(part.tokens.ids.astype(dtype))
         except BrokenPipeError:
             return

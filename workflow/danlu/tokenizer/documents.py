@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -74,28 +75,63 @@ def batches(path: Path, size: int = BATCH) -> Iterator[Batch]:
 
     Raises DanluError as `read` does.
     """
-    # Imported where it is needed: it takes numba's second.
-    from danlu.corpus.jsonl import Reader
-
-    reader = Reader((b"text", b"id", b"lang", b"source"), MOST)
-    lines = documents = 0
-    for block in _whole_lines(path, size):
-        found = _vouched_for(reader, block) or [_with_care(block, path, lines)]
-        lines += block.count(b"\n")
-        for batch in found:
+    documents = 0
+    for start, end in spans(path, size):
+        for batch in within(path, start, end):
             documents += len(batch)
             yield batch
     if not documents:
         raise DanluError(f"{path}: holds no document; look at stats.json beside it for why")
 
 
-def _vouched_for(reader: Reader, block: bytes) -> list[Batch] | None:
+def spans(path: Path, size: int = BATCH) -> list[tuple[int, int]]:
+    """The bytes of a corpus file in stretches of `size`. Raises DanluError where it is missing."""
+    try:
+        total = path.stat().st_size
+    except FileNotFoundError:
+        raise DanluError(f"{path}: missing; run the corpus stage first") from None
+    return [(start, min(start + size, total)) for start in range(0, total, size)]
+
+
+def within(path: Path, start: int, end: int) -> Iterator[Batch]:
+    """The documents of the lines that begin in the bytes start to end of a corpus file.
+
+    Raises DanluError naming file and line where a line is no document.
+    """
+    block = _lines(path, start, end)
+    if block:
+        yield from _vouched_for(block) or [_with_care(block, path, start)]
+
+
+def _lines(path: Path, start: int, end: int) -> bytes:
+    with path.open("rb") as stream:
+        before = max(start - 1, 0)  # so that a line that begins at `start` is seen to begin
+        stream.seek(before)
+        block = stream.read(end - before)
+        if start:
+            block = block[block.find(b"\n") + 1 :] if b"\n" in block else b""
+        if block and not block.endswith(b"\n"):
+            block += stream.readline()
+    return block
+
+
+@functools.cache
+def _reader() -> Reader:
+    # Imported where it is needed: it takes numba's second.
+    from danlu.corpus.jsonl import Reader
+
+    return Reader((b"text", b"id", b"lang", b"source"), MOST)
+
+
+def _vouched_for(block: bytes) -> list[Batch] | None:
     """The documents of whole lines by the corpus stage's kernel; None where it leaves a doubt."""
     from danlu.corpus.jsonl import PADDING
 
-    data = np.frombuffer(bytearray(block + b"\n" * PADDING), dtype=np.uint8)
+    data = np.empty(len(block) + PADDING, dtype=np.uint8)
+    data[: len(block)] = np.frombuffer(block, dtype=np.uint8)
+    data[len(block) :] = 0x0A
     batches = []
-    for part in reader.parts(data, 0, len(block)):
+    for part in _reader().parts(data, 0, len(block)):
         texts, ids, langs, _ = part.columns
         if part.careful or min(map(_shortest, (ids, langs)), default=0) == 0:
             return None
@@ -112,35 +148,24 @@ def _shortest(column: pyarrow.Array) -> int:
     return int(np.diff(np.frombuffer(column.buffers()[1], np.int32)).min(initial=1 << 30))
 
 
-def _with_care(block: bytes, path: Path, before: int) -> Batch:
-    """The documents of whole lines, or a DanluError; before: the lines before them."""
-    found = [
-        _document(line, f"{path}:{number}")
-        for number, line in enumerate(block.splitlines(), before + 1)
-    ]
+def _with_care(block: bytes, path: Path, start: int) -> Batch:
+    """The documents of whole lines, or a DanluError. start: the lines begin there or later."""
+    found = []
+    for number, line in enumerate(block.splitlines(), 1):
+        try:
+            found.append(_document(line, str(path)))
+        except DanluError:
+            with path.open("rb") as stream:
+                before = stream.read(start)
+                if before and not before.endswith(b"\n"):
+                    before += stream.readline()
+            lines = before.count(b"\n") + number
+            _document(line, f"{path}:{lines}")
     return Batch(
         [document.id for document in found],
         np.array([document.lang for document in found]),
         Texts.of(document.text for document in found),
     )
-
-
-def _whole_lines(path: Path, size: int) -> Iterator[bytes]:
-    """The file in blocks that end with a line."""
-    rest = b""
-    try:
-        with path.open("rb") as stream:
-            while block := stream.read(max(size, len(rest))):
-                end = block.rfind(b"\n") + 1
-                if not end:
-                    rest += block
-                    continue
-                yield rest + block[:end]
-                rest = block[end:]
-    except FileNotFoundError:
-        raise DanluError(f"{path}: missing; run the corpus stage first") from None
-    if rest:
-        yield rest
 
 
 def spread(path: Path, size: int, places: int = 64) -> Iterator[Document]:
