@@ -109,6 +109,8 @@ def _untouched(marker: bytes, tokens: dict[bytes, int]) -> bool:
     """Whether a marker is encoded as its bytes whatever stands around it."""
     inside = {marker[n : n + 2] for n in range(len(marker) - 1)}
     for token in tokens:
+        if token.isascii():
+            continue
         for n in range(1, len(token)):
             begins = token[n] & 0xC0 != 0x80
             if (
@@ -130,6 +132,8 @@ def _crossings(tokens: dict[bytes, int]) -> tuple[np.ndarray, np.ndarray]:
     pairs: set[tuple[int, int]] = set()
     sides = np.zeros(1 << 16, np.uint8)
     for token in tokens:
+        if token.isascii():
+            continue
         for n in range(1, len(token)):
             left, right = _ending(token[:n]), _beginning(token[n:])
             if left is None or right is None:
