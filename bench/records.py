@@ -69,23 +69,20 @@ def main() -> None:
     kept = corpora.cache_folder() / "bench" / "records"
     corpus, tokenizer = prepared(kept, given.megabytes, given.vocabulary)
     print(f"{given.megabytes} MB of text a corpus, a BPE tokenizer of {given.vocabulary:,} tokens")
+    print(f"{'':28}{'Mtok/CPU-s':>11}{'MiB':>7}{'B/token':>9}  encoder")
     peers = {}
     for kind in encoders.KINDS:
         found = measured(["--encode", kind.name, str(tokenizer)], given)
         peers[f"encode_{kind.name}"] = found
-        print(f"encode, {kind.name}: {told(found, 'Mtok/CPU-s')}", flush=True)
+        show(f"encode, {kind.name}", found)
     for how in ("columns_row_a_call", "columns", "danlu"):
         found = measured(["--write", how], given)
         peers[f"write_{how}"] = found
-        print(f"write, {how}: {told(found, 'Mtok/CPU-s')}", flush=True)
+        show(f"write, {how}", found)
     whole = {}
     for name in CORPORA:
         whole[name] = found = whole_rule(corpus[name], tokenizer, given)
-        print(
-            f"whole rule, {name}: {found['mtok_per_cpu_s']} Mtok/CPU-s with {found['encoder']}, "
-            f"{found['peak_mib']} MiB, {found['bytes_per_token']} bytes of file a token",
-            flush=True,
-        )
+        show(f"whole rule, {name}", found)
     others = {name: whole[name] for name in ("en", "zh")}
     print(json.dumps({**whole["mixed"], **others, "peers": peers}))
 
@@ -105,7 +102,9 @@ def whole_rule(corpus: Path, tokenizer: Path, given: argparse.Namespace) -> dict
         command = ["-m", "danlu.records", "--corpus", str(corpus), "--tokenizer", str(tokenizer)]
         command += ["--settings", settings.canonical(), "--out", str(out)]
         started = time.monotonic()
-        with subprocess.Popen([sys.executable, *command], stderr=subprocess.PIPE) as process:
+        with subprocess.Popen(
+            [sys.executable, *command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        ) as process:
             peak = Peak(process.pid)
             said = process.stderr.read().decode()
             _, status, used = os.wait4(process.pid, 0)
@@ -222,12 +221,14 @@ def write_peer(how: str, seq_length: int) -> dict[str, object]:
     return {"mtok_per_cpu_s": round(PEER_ROWS * seq_length / cpu / 1e6, 3)}
 
 
-def told(found: dict[str, object], unit: str) -> str:
-    return (
-        f"cannot be had: {found['missing']}"
-        if "missing" in found
-        else (f"{found['mtok_per_cpu_s']} {unit}")
-    )
+def show(what: str, found: dict[str, object]) -> None:
+    """A line of the table."""
+    if "missing" in found:
+        print(f"{what:28}cannot be had: {found['missing']}", flush=True)
+        return
+    cells = [found.get(key, "") for key in ("mtok_per_cpu_s", "peak_mib", "bytes_per_token")]
+    line = "{:28}{:>11}{:>7}{:>9}  {}".format(what, *cells, found.get("encoder", ""))
+    print(line.rstrip(), flush=True)
 
 
 def prepared(kept: Path, megabytes: int, vocabulary: int) -> tuple[dict[str, Path], Path]:
