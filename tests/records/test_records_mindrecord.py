@@ -60,6 +60,27 @@ def test_a_second_run_in_another_folder_gives_the_same_bytes(tmp_path):
     assert len(digests(tmp_path / "first")) == 4
 
 
+@pytest.mark.parametrize("masked", [False, True])
+def test_the_files_are_those_of_mindspores_writer_as_it_is(tmp_path, masked):
+    from mindspore.mindrecord import FileWriter
+
+    tokens = np.random.default_rng(0).integers(0, 300, (1500, 17), dtype=np.int32)
+    filled = np.full(1500, 17, np.int32)
+    form = Form(16, 2, 0, mask_end_of_document=masked)
+    for name in ("ours", "theirs"):
+        (tmp_path / name).mkdir()
+    mindrecord.write([Rows(tokens, filled)], tmp_path / "ours", form, 9000)
+    writer = FileWriter(str(tmp_path / "theirs/part-00000.mindrecord"))
+    page, header = mindrecord.sizes(form, 9000)
+    writer.set_page_size(page)
+    writer.set_header_size(header)
+    writer.add_schema(form.schema(), "rows of danlu")
+    columns = form.stored(tokens, filled)
+    writer.write_raw_data([{name: columns[name][n] for name in columns} for n in range(1500)])
+    writer.commit()
+    assert digests(tmp_path / "ours") == digests(tmp_path / "theirs")
+
+
 def test_records_are_read_after_their_folder_was_renamed(tmp_path):
     parts = write(tmp_path / "aside", [[5, 6, 7, 8, 2]], 4, rows_per_file=8)
     (tmp_path / "aside").rename(tmp_path / "records")
