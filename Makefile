@@ -34,6 +34,7 @@ environment:
 	$(BIN)/uv pip sync --python $(BIN)/python --require-hashes envs/uv.txt $(LOCK)
 	$(BIN)/uv pip install --python $(BIN)/python --quiet --no-deps --no-build-isolation --editable .
 	$(BIN)/python -m danlu.corpus.kernels
+	$(BIN)/python -c 'import danlu.records.han_kernels, danlu.records.packing_kernels'
 	@cat envs/uv.txt $(LOCK) pyproject.toml > .venv/installed
 
 # Two at a time, a file to one of them: what a file's tests share is made once.

@@ -62,7 +62,8 @@ def test_canonical_is_the_same_text_whatever_the_order(draft):
 
 def test_settings_that_change_no_byte_are_marked_and_all_others_keyed(draft):
     assert config.Experiment.unkeyed() == {
-        "corpus": {"dedup": {"warn_source_share": True, "memory_mib": True}}
+        "corpus": {"dedup": {"warn_source_share": True, "memory_mib": True}},
+        "records": {"verify": True},
     }
     assert config.Corpus.unkeyed() == {"dedup": {"warn_source_share": True, "memory_mib": True}}
     keyed = draft().keyed()
@@ -71,7 +72,7 @@ def test_settings_that_change_no_byte_are_marked_and_all_others_keyed(draft):
         "near", "method", "clusters", "threshold", "word_ngram", "character_ngram", "rows",
     }  # fmt: skip
     whole = draft().model_dump(mode="json")
-    del keyed["corpus"]["dedup"], whole["corpus"]["dedup"]
+    del keyed["corpus"]["dedup"], whole["corpus"]["dedup"], whole["records"]["verify"]
     assert keyed == whole
 
 

@@ -47,7 +47,8 @@ def test_keys_are_chained_hashes_of_settings_each_part_led_by_its_length(draft):
     }
     corpus = by_hand("corpus", told, MD5)
     tokenizer = by_hand("tokenizer", e.tokenizer.model_dump() | {"vocab_size": 8192}, corpus, "")
-    assert keys(e) == (corpus, tokenizer, by_hand("records", e.records.model_dump(), tokenizer))
+    packed = e.records.model_dump(exclude={"verify", "attention"})
+    assert keys(e) == (corpus, tokenizer, by_hand("records", packed, tokenizer))
 
 
 @pytest.mark.parametrize(
@@ -58,6 +59,7 @@ def test_keys_are_chained_hashes_of_settings_each_part_led_by_its_length(draft):
         ({"parallel.devices": 7}, 3),
         ({"evaluation.max_documents": 7}, 3),
         ({"weights.tolerance": 0.1}, 3),
+        ({"records.attention": "document"}, 3),
         ({"records.seq_length": 128}, 2),
         ({"tokenizer.min_frequency": 9}, 1),
         ({"model.vocab_size": 4096}, 1),
@@ -293,3 +295,9 @@ def test_a_renamed_source_changes_the_digest(package):
 def test_every_stage_that_makes_something_of_a_run_has_a_digest():
     folders = {path.parent.name for path in runs.PACKAGE.glob("*/__init__.py")}
     assert set(runs.code_digests()) == folders - {"verbs", "report"}
+
+
+def test_how_records_are_verified_changes_neither_their_key_nor_the_run(draft):
+    by_size = draft({"records.verify": "size"})
+    assert keys(by_size) == keys(draft())
+    assert runs.identity(by_size, MD5) == runs.identity(draft(), MD5)

@@ -46,7 +46,70 @@ def test_a_whole_layout_is_let_through_on_ascend(draft, base):
     assert targets.conflicts(draft(base, target="ascend"), npu=8) == []
 
 
+def test_documents_may_be_apart_as_far_as_the_target_honours_it(draft):
+    apart = {"records.attention": "document", "records.mask_end_of_document": True}
+    assert targets.conflicts(draft(apart), npu=None) == []
+    positions = {"records.position_ids": "document"}
+    masked = positions | {"records.mask_end_of_document": True}
+    assert targets.conflicts(draft(ASCEND | masked, target="ascend"), npu=8) == []
+    assert targets.conflicts(draft(PIPELINE | positions, target="ascend"), npu=8) == []
+
+
+@pytest.mark.parametrize("base", [ASCEND, TENSOR, PIPELINE])
+def test_a_mask_of_documents_is_refused_on_ascend(draft, base):
+    told = draft(base | {"records.attention": "document"}, target="ascend")
+    ((key, found, allowed),) = targets.conflicts(told, npu=8)
+    assert (key, found) == ("records.attention", "document")
+    assert allowed.startswith("row on target ascend: MindFormers makes the mask of documents only")
+
+
+def test_loss_masked_at_ends_is_refused_where_micro_batches_are_averaged(draft):
+    told = draft(PIPELINE | {"records.mask_end_of_document": True}, target="ascend")
+    ((key, found, allowed),) = targets.conflicts(told, npu=8)
+    assert (key, found) == ("records.mask_end_of_document", "true")
+    assert allowed.startswith("false on target ascend with several micro batches")
+
+
+def test_positions_of_documents_are_refused_where_a_sharded_model_is_data_parallel(draft):
+    told = draft(TENSOR | {"records.position_ids": "document"}, target="ascend")
+    ((key, found, allowed),) = targets.conflicts(told, npu=8)
+    assert (key, found) == ("records.position_ids", "document")
+    assert allowed.startswith("row where a sharded model is also data parallel")
+
+
 CPU_REFUSALS = [
+    (
+        {"records.position_ids": "document"},
+        (
+            "records.position_ids",
+            "document",
+            "row on target cpu: its cells turn all rows of a batch by the same angles",
+        ),
+    ),
+    (
+        {"records.attention": "document", "model.architecture": "llama"},
+        (
+            "records.attention",
+            "document",
+            "row for architecture llama: MindFormers' Llama is given no mask",
+        ),
+    ),
+    (
+        {"records.position_ids": "document", "model.architecture": "llama"},
+        (
+            "records.position_ids",
+            "document",
+            "row for architecture llama, which counts positions itself",
+        ),
+    ),
+    (
+        {"model.vocab_size": (1 << 24) + 1},
+        (
+            "model.vocab_size",
+            "16777217",
+            "at most 16777216: the records hold ids as float32 numbers",
+        ),
+    ),
     (
         {"model.hidden_size": 250},
         ("model.hidden_size", "250", "a multiple of num_attention_heads (4)"),

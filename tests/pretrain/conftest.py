@@ -157,10 +157,12 @@ def supervised(tmp_path: Path, draft: Callable[..., Any]):
             "vocab_size": 300,
             "packing": "concat",
             "begin_of_document": False,
+            "mask_end_of_document": False,
+            "position_ids": "row",
             "documents": {"en": 10},
             "document_tokens": {"en": 800},
             "ids": ids,
-            "columns": ["input_ids", "labels", "loss_mask", "position_ids"],
+            "columns": ["tokens"],
             "parts": [part],
         }
         (records / "manifest.json").write_text(json.dumps(manifest))

@@ -70,7 +70,7 @@ class TestAscend:
         assert ascend["parallel"] == {
             "parallel_mode": 1,
             "full_batch": False,
-            "dataset_strategy": [[4, 1], [4, 1], [4, 1], [4, 1]],
+            "dataset_strategy": [[4, 1], [4, 1], [4, 1]],
             "search_mode": "sharding_propagation",
             "enable_alltoall": True,
             "gradients_mean": False,
@@ -261,15 +261,43 @@ def test_the_records_are_read_whole_in_order_and_never_by_num_samples(draft):
     # MindDataset with a shuffle and num_samples draws rows with repetition.
     config = render(draft({"seed": 7}), manifest(), PATHS)
     assert config["train_dataset"]["data_loader"] == {
-        "type": "MindDataset",
+        "type": "PackedRows",
         "dataset_files": [
             "/build/records/r/part-00000.mindrecord",
             "/build/records/r/part-00001.mindrecord",
         ],
         "shuffle": True,
+        "form": {
+            "seq_length": 256,
+            "end_of_document": 2,
+            "padding": 0,
+            "mask_end_of_document": False,
+            "position_ids": "row",
+        },
     }
     assert config["train_dataset"]["seed"] == 7
     assert config["seed"] == 7
+
+
+def test_documents_that_are_apart_take_another_network_and_no_other_rows(draft):
+    plain = render(draft({}), manifest(), PATHS)
+    apart = render(draft({"records.attention": "document"}), manifest(), PATHS)
+    networks = [c["model"]["model_config"].pop("architectures") for c in (plain, apart)]
+    assert networks == [["DanluQwen3ForCausalLM"], ["DanluQwen3DocumentsForCausalLM"]]
+    assert plain == apart
+
+
+def test_the_model_looks_at_position_ids_only_where_they_are_of_documents(draft):
+    columns = ["input_ids", "labels", "loss_mask"]
+    for value, given in (("row", columns), ("document", [*columns, "position_ids"])):
+        experiment = draft({"records.position_ids": value}, target="ascend")
+        config = render(experiment, manifest(), PATHS)
+        assert config["model"]["model_config"]["use_eod_reset"] is (value == "document")
+        assert config["train_dataset"]["input_columns"] == given
+        assert config["train_dataset"]["construct_args_key"] == given
+        assert config["runner_wrapper"]["loss_mask_input"] == 2
+    probe = next(c for c in config["callbacks"] if c["type"] == "LogitsProbe")
+    assert probe["one_process"]["model"]["model_config"]["use_eod_reset"] is False
 
 
 def test_the_schedule_starts_at_a_share_of_the_peak_and_knows_its_end(draft):

@@ -17,7 +17,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from danlu import experiments, runs
-from danlu.config import Records
+from danlu.config import Packed
 from danlu.pretrain import processes
 from danlu.records.build import build as build_records
 from danlu.tokenizer.build import Settings
@@ -130,7 +130,7 @@ def shared(tmp_path_factory, draft) -> Path:
     told = runs.settings(draft(TINY))
     settings = experiments.read_settings(Settings, runs.canonical(told["tokenizer"]))
     build_tokenizer(corpus, settings, folder / "tokenizer")
-    settings = experiments.read_settings(Records, runs.canonical(told["records"]))
+    settings = experiments.read_settings(Packed, runs.canonical(told["records"]))
     build_records(corpus, folder / "tokenizer", settings, folder / "records")
     return folder
 

@@ -4,7 +4,7 @@ import json
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from danlu.config import Records
+from danlu.config import Packed
 
 DOCUMENTS = [("en", "a b c a"), ("zh", "法 律"), ("en", "c"), ("en", "a b a b a b a b a b a b")]
 
@@ -53,11 +53,13 @@ def settings():
     """Settings with what a test changes."""
 
     def make(**changes):
-        return Records(
+        return Packed(
             **{
                 "seq_length": 8,
                 "packing": "concat",
                 "begin_of_document": False,
+                "mask_end_of_document": False,
+                "position_ids": "row",
                 "rows_per_file": 2,
                 **changes,
             }

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import random
 import subprocess
 import sys
 
@@ -13,14 +14,13 @@ from danlu.records.build import build
 
 
 def rows(folder):
-    """input_ids, labels and loss_mask of all rows as MindSpore reads them, in order."""
-    from mindspore.dataset import MindDataset
+    """input_ids, labels and loss_mask of all rows as training reads them, in order."""
+    from danlu.records import reading
 
     files = sorted(str(path) for path in folder.glob("*.mindrecord"))
-    columns = ["input_ids", "labels", "loss_mask"]
-    dataset = MindDataset(files, columns_list=columns, shuffle=False)
+    dataset = reading.dataset(files, manifest.read(folder).form(), shuffle=False)
     return [
-        tuple(row[name].astype(int).tolist() for name in columns)
+        tuple(row[name].astype(int).tolist() for name in ("input_ids", "labels", "loss_mask"))
         for row in dataset.create_dict_iterator(num_epochs=1, output_numpy=True)
     ]
 
@@ -46,9 +46,11 @@ def test_the_train_split_is_joined_packed_and_vouched_for(corpus, tokenizer, set
         "vocab_size": 16,
         "packing": "concat",
         "begin_of_document": False,
+        "mask_end_of_document": False,
+        "position_ids": "row",
         "documents": {"en": 3, "zh": 1},
         "document_tokens": {"en": 20, "zh": 3},
-        "columns": ["input_ids", "labels", "loss_mask", "position_ids"],
+        "columns": ["tokens"],
     }
     assert told["ids"] == json.loads((tokenizer / "ids.json").read_text())
     assert [(part["file"], part["rows"]) for part in told["parts"]] == [
@@ -88,6 +90,27 @@ def test_a_run_over_a_finished_folder_replaces_all_of_it(corpus, tokenizer, sett
     ]
 
 
+def test_the_end_of_a_document_carries_no_loss_where_that_is_asked_for(
+    corpus, tokenizer, settings, tmp_path
+):
+    made = build(corpus, tokenizer, settings(mask_end_of_document=True), tmp_path / "out")
+    assert [(inputs, mask) for inputs, _, mask in rows(tmp_path / "out")] == [
+        ([3, 4, 5, 3, 2, 6, 7, 2], [1, 1, 1, 1, 0, 1, 1, 0]),
+        ([5, 2, 3, 4, 3, 4, 3, 4], [1, 0, 1, 1, 1, 1, 1, 1]),
+        ([3, 4, 3, 4, 3, 4, 2, 0], [1, 1, 1, 1, 1, 1, 0, 0]),
+    ]
+    assert made.tokens == 22 - 3
+    assert made.padding_share == 1 - 22 / 24
+
+
+def test_the_encoder_and_why_it_was_taken_are_said(corpus, tokenizer, settings, tmp_path):
+    said = []
+    build(corpus, tokenizer, settings(), tmp_path / "out", said.append)
+    (line,) = said
+    assert line.startswith("encoder: ")
+    assert "; not gigatoken: Unsupported model type" in line
+
+
 def test_held_out_text_is_in_no_record(corpus, tokenizer, settings, tmp_path):
     build(corpus, tokenizer, settings(), tmp_path / "out")
     secret = 8
@@ -121,6 +144,55 @@ def test_a_tokenizer_that_was_changed_is_refused_by_the_command(
         f"danlu: {tokenizer}/tokenizer.json: id of '<pad>': 0; {tokenizer}/ids.json: 1; "
         "run the tokenizer stage again\n"
     )
+
+
+@pytest.mark.parametrize("packing", ["concat", "best_fit"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_every_document_is_rebuilt_from_the_written_files(
+    corpus, tokenizer, settings, tmp_path, packing, seed
+):
+    drawn = random.Random(seed)
+    words = {"a": 3, "b": 4, "c": 5, "法": 6, "律": 7}
+    texts = [
+        [drawn.choice(list(words)) for _ in range(drawn.choice([1, 2, 7, 8, 9, 10, 17, 18, 40]))]
+        for _ in range(80)
+    ]
+    lines = [
+        json.dumps({"id": f"{n}", "text": " ".join(text), "lang": "en"})
+        for n, text in enumerate(texts)
+    ]
+    (corpus / "train.jsonl").write_text("\n".join(lines) + "\n")
+    told = settings(packing=packing, rows_per_file=30)
+    made = build(corpus, tokenizer, told, tmp_path / "out")
+    given = [[words[word] for word in text] for text in texts]
+    stream = []
+    rebuilt = []
+    for number, (inputs, labels, mask) in enumerate(rows(tmp_path / "out")):
+        row = [inputs[0], *(label for label, counts in zip(labels, mask, strict=True) if counts)]
+        # A row of concat begins with the last token of the row before.
+        stream = stream + row[1 if number else 0 :] if packing == "concat" else row
+        if packing == "best_fit":
+            rebuilt += pieces(stream)
+    if packing == "concat":
+        assert pieces(stream) == given
+    else:
+        # Documents longer than a row stand in several, each but the last without an end.
+        whole = [text for text in given if len(text) < 9]
+        assert all(text in rebuilt for text in whole)
+        assert sorted(t for piece in rebuilt for t in piece) == sorted(t for x in given for t in x)
+        assert len(rebuilt) == sum(-(-(len(text) + 1) // 9) for text in given)
+    assert made.tokens == sum(sum(mask) for _, _, mask in rows(tmp_path / "out"))
+
+
+def pieces(tokens):
+    """The stretches between end-of-document tokens (2), without them."""
+    found = [[]]
+    for token in tokens:
+        if token == 2:
+            found.append([])
+        else:
+            found[-1].append(token)
+    return found if found[-1] else found[:-1]
 
 
 def test_a_corpus_without_a_token_is_refused_and_leaves_nothing(

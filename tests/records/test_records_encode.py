@@ -1,12 +1,14 @@
 """Documents as token ids: where they begin and end, and which ids are refused."""
 
+import numpy as np
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from danlu.errors import DanluError
-from danlu.records.encode import encode
-from danlu.tokenizer.documents import Document
+from danlu.records.encode import finish
+from danlu.tokenizer.documents import Batch
 from danlu.tokenizer.ids import Ids, Special
+from danlu.tokenizer.texts import Texts, Tokens
 
 IDS = Ids(
     vocab_size=16,
@@ -26,25 +28,37 @@ def words(**more):
     return tokenizer
 
 
-def encoded(texts, tokenizer, begin=False):
-    documents = [Document(f"d/{n}", text, "en") for n, text in enumerate(texts)]
-    return [found.tokens.tolist() for found in encode(documents, tokenizer, IDS, begin)]
+def encoded(texts, tokenizer, begin=False, batch=2):
+    """(language, ids) of each document; the language of document n is l<n>."""
+    given = []
+    for n in range(0, len(texts), batch):
+        part = texts[n : n + batch]
+        numbers = range(n, n + len(part))
+        langs = np.array([f"l{m}" for m in numbers])
+        made = Batch([f"d/{m}" for m in numbers], langs, Texts.of(part))
+        given.append((made, Tokens.of([tokenizer.encode(text).ids for text in part])))
+    return [
+        pair
+        for found in finish(given, tokenizer, IDS, begin)
+        for pair in zip(found.langs, found.tokens.lists(), strict=True)
+    ]
 
 
 def test_each_document_is_ended_and_begun_where_asked_for():
-    assert encoded(["a b", "c"], words()) == [[3, 4, 2], [5, 2]]
-    assert encoded(["a b", "c"], words(), begin=True) == [[1, 3, 4, 2], [1, 5, 2]]
+    assert encoded(["a b", "c"], words()) == [("l0", [3, 4, 2]), ("l1", [5, 2])]
+    assert encoded(["a b", "c"], words(), begin=True) == [("l0", [1, 3, 4, 2]), ("l1", [1, 5, 2])]
 
 
 def test_a_document_without_tokens_is_passed_over():
-    assert encoded(["a", "", " ", "b"], words()) == [[3, 2], [4, 2]]
-
-
-def test_order_is_kept_over_many_batches():
-    texts = [f"{'a ' * (n % 7)}b" for n in range(1000)]
-    assert encoded(texts, words()) == [[3] * (n % 7) + [4, 2] for n in range(1000)]
+    assert encoded(["a", "", " ", "", "b"], words()) == [("l0", [3, 2]), ("l4", [4, 2])]
 
 
 def test_an_id_outside_the_vocabulary_names_document_and_token():
     with pytest.raises(DanluError, match=r"document d/1: token 'far' has the id 16; .*\(16\)"):
         encoded(["a b", "a far c"], words(far=16))
+
+
+def test_text_that_becomes_the_padding_token_is_refused():
+    with pytest.raises(DanluError, match=r"document d/2: token '<pad>' stands for its text, .*"
+                       r"set tokenizer\.padding_token"):  # fmt: skip
+        encoded(["a b", "c", "a <pad> c"], words())

@@ -19,6 +19,8 @@ REST = {
     "vocab_size": 8192,
     "packing": "concat",
     "begin_of_document": False,
+    "mask_end_of_document": False,
+    "position_ids": "row",
     "documents": {"en": 3},
     "document_tokens": {"en": 40},
     "ids": {
@@ -29,7 +31,7 @@ REST = {
         "begin": {"token": "<|begin|>", "id": 1},
         "sha256": "0" * 64,
     },
-    "columns": ["input_ids", "labels", "loss_mask", "position_ids"],
+    "columns": ["tokens"],
 }
 CONTENTS = {
     "part-00000.mindrecord": b"rows of the first part",
@@ -114,6 +116,25 @@ def test_two_parts_that_changed_places_are_named(folder):
         "part-00000.mindrecord: holds what part-00001.mindrecord should",
         "part-00001.mindrecord: holds what part-00000.mindrecord should",
     ]
+
+
+def test_by_size_only_what_is_missing_or_cut_is_noticed(folder):
+    (folder / "part-00001.mindrecord").write_bytes(b"rows of the second, to")
+    assert manifest.verify(folder, "size").rows == 5
+    (folder / "part-00000.mindrecord").write_bytes(b"rows")
+    (folder / "part-00001.mindrecord").unlink()
+    with pytest.raises(DanluError) as refused:
+        manifest.verify(folder, "size")
+    assert str(refused.value).splitlines()[:2] == [
+        f"{folder}/part-00001.mindrecord: missing",
+        f"{folder}/part-00000.mindrecord: 4 bytes, expected 22",
+    ]
+
+
+def test_a_part_that_cannot_be_read_is_named(folder):
+    (folder / "part-00000.mindrecord").unlink()
+    (folder / "part-00000.mindrecord").symlink_to(folder)
+    assert faults(folder) == ["part-00000.mindrecord: missing"]
 
 
 def test_all_faults_are_named_at_once(folder):

@@ -15,6 +15,7 @@ VERBS = {
     "rerun": "Execute an archived run again; say same, or where it first differs.",
     "plan": "Show what an experiment would run, before it does.",
     "corpus": "Show what the rules of the corpus dropped, with examples.",
+    "records": "Show a row of the records: its tokens, text and loss mask.",
     "doctor": "Look for what is wrong with this machine and its environment.",
     "sync": "Send to MLflow what could not be sent while runs trained.",
     "schema": "Write config/schema.json from the models of the configuration.",

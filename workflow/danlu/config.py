@@ -226,14 +226,33 @@ class Tokenizer(Section):
     begin_token: str = Field(min_length=1)
 
 
-class Records(Section):
+class Packed(Section):
+    """What makes the records: the section `records` without what only their reader is told."""
+
     seq_length: Annotated[int, Field(ge=8)] = Field(description="Tokens in a row.")
     packing: Literal["concat", "best_fit"] = Field(
         description="concat: documents one after the other, cut at the row's end; "
         "best_fit: documents that fit are kept whole."
     )
     begin_of_document: bool = Field(description="Put the begin token before each document.")
+    mask_end_of_document: bool = Field(
+        description="No loss where the end-of-document token is the input, which would have to "
+        "guess how the next document begins."
+    )
+    position_ids: Literal["row", "document"] = Field(
+        description="Positions count from 0 in each row, or in each document of it."
+    )
     rows_per_file: Count = Field(description="Rows in one MindRecord file.")
+
+
+class Records(Packed):
+    attention: Literal["row", "document"] = Field(
+        description="A token sees all that stands before it in its row, or in its document only."
+    )
+    verify: Annotated[Literal["sha256", "size"], Unkeyed()] = Field(
+        description="How the files are checked before training: by their bytes, or by their "
+        "sizes only."
+    )
 
 
 class Model(Section):

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from danlu.config import Experiment
+from danlu.config import Experiment, Packed
 from danlu.errors import DanluError
 
 PACKAGE = Path(__file__).parent
@@ -49,7 +49,7 @@ def _by_stage(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return {
         "corpus": {**values["corpus"], "seed": values["seed"]},
         "tokenizer": {**values["tokenizer"], "vocab_size": values["model"]["vocab_size"]},
-        "records": values["records"],
+        "records": {name: values["records"][name] for name in Packed.model_fields},
     }
 
 

@@ -13,11 +13,14 @@ if TYPE_CHECKING:
 
 Conflict = tuple[str, str, str]
 
+LARGEST_VOCABULARY = 1 << 24
+"""Records hold ids as float32, which has all integers up to this one (danlu.records.rows)."""
+
 
 def conflicts(experiment: Experiment, npu: int | None) -> list[Conflict]:
     """All conflicts of an experiment as (key, found, allowed), in the order of the sections."""
     found: list[Conflict] = []
-    for rule in (_model, _tokenizer, _batch, _layout, _schedule, _promise):
+    for rule in (_model, _tokenizer, _records, _batch, _layout, _schedule, _promise):
         found += rule(experiment)
     found += _cpu(experiment) if experiment.target == "cpu" else _ascend(experiment, npu)
     return found
@@ -47,6 +50,14 @@ def _model(e: Experiment) -> list[Conflict]:
                 "model.num_key_value_heads",
                 str(m.num_key_value_heads),
                 f"a multiple of parallel.model_parallel ({p.model_parallel})",
+            )
+        )
+    if m.vocab_size > LARGEST_VOCABULARY:
+        found.append(
+            (
+                "model.vocab_size",
+                str(m.vocab_size),
+                f"at most {LARGEST_VOCABULARY}: the records hold ids as float32 numbers",
             )
         )
     if m.vocab_size % p.model_parallel:
@@ -149,6 +160,41 @@ def _tokenizer(e: Experiment) -> list[Conflict]:
             )
         )
     return found
+
+
+def _records(e: Experiment) -> list[Conflict]:
+    r, p, found = e.records, e.parallel, []
+    if r.attention == "document" and e.model.architecture == "llama":
+        found.append(
+            (
+                "records.attention",
+                "document",
+                "row for architecture llama: MindFormers' Llama is given no mask",
+            )
+        )
+    elif r.attention == "document" and e.target == "ascend":
+        found.append(
+            (
+                "records.attention",
+                "document",
+                "row on target ascend: MindFormers makes the mask of documents only in its own "
+                "Megatron loader, and otherwise wants it as a column of seq_length x seq_length",
+            )
+        )
+    if r.position_ids == "row":
+        return found
+    if e.model.architecture == "llama":
+        allowed = "row for architecture llama, which counts positions itself"
+    elif e.target == "cpu":
+        allowed = "row on target cpu: its cells turn all rows of a batch by the same angles"
+    elif (p.model_parallel * p.pipeline_stage > 1 or p.optimizer_parallel) and p.data_parallel > 1:
+        allowed = (
+            "row where a sharded model is also data parallel: MindFormers shards the angles "
+            "as those of one row"
+        )
+    else:
+        return found
+    return [*found, ("records.position_ids", "document", allowed)]
 
 
 def _batch(e: Experiment) -> list[Conflict]:
@@ -302,6 +348,15 @@ def _ascend(e: Experiment, npu: int | None) -> list[Conflict]:
                 e.records.packing,
                 "concat on target ascend with several micro batches, whose losses the framework "
                 "averages without regard to how many tokens each has: rows must be full",
+            )
+        )
+    if t.gradient_accumulation_steps * p.micro_batch_num > 1 and e.records.mask_end_of_document:
+        found.append(
+            (
+                "records.mask_end_of_document",
+                "true",
+                "false on target ascend with several micro batches, whose losses the framework "
+                "averages without regard to how many tokens each has",
             )
         )
     if t.sink_mode:

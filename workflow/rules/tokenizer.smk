@@ -6,6 +6,7 @@ rule tokenizer:
     output:
         tokenizer=f"{BUILD}/tokenizer/{{key}}/tokenizer.json",
         ids=f"{BUILD}/tokenizer/{{key}}/ids.json",
+        stats=f"{BUILD}/tokenizer/{{key}}/stats.json",
     log:
         f"{BUILD}/logs/tokenizer/{{key}}.log",
     benchmark:

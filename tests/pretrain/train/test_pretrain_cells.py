@@ -113,6 +113,18 @@ def test_attention_with_grouped_queries_and_a_mask(heads, groups):
     check(lambda q, k, v: cell(q, k, v, mask), definition, inputs, (0, 1, 2))
 
 
+def test_a_token_sees_its_own_document_up_to_itself():
+    rows = np.array([[3, 2, 4, 5, 2, 6, 7, 8], [2, 2, 3, 4, 5, 6, 7, 2]], np.int32)
+    document = [[0, 0, 1, 1, 1, 2, 2, 2], [0, 1, 2, 2, 2, 2, 2, 2]]
+    later = np.triu(np.ones((8, 8), np.float32), k=1)
+    causal = np.tile(later, (2, 1, 1, 1))
+    mask = cells.DocumentMask(2)(Tensor(rows), Tensor(causal)).asnumpy()
+    assert (mask.shape, str(mask.dtype)) == ((2, 1, 8, 8), "float32")
+    assert mask[:, 0].tolist() == [
+        [[float(j > i or d[i] != d[j]) for j in range(8)] for i in range(8)] for d in document
+    ]
+
+
 def test_linear_cross_entropy_counts_only_the_unmasked():
     labels = RANDOM.integers(0, 30, 12).astype(np.int32)
     mask = (RANDOM.uniform(size=12) < 0.6).astype(np.float32)

@@ -11,7 +11,12 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
+from numba.core import entrypoints
 from numba.extending import intrinsic
+
+# Before its first kernel numba imports every installed package that extends it (awkward, of
+# gigatoken), which no kernel here needs and which takes longer than the steps of a small corpus.
+entrypoints._already_initialized = True
 
 # A byte of each kind eight times.
 ONES = np.uint64(0x0101010101010101)

@@ -173,6 +173,27 @@ class CoreAttention(nn.Cell):
         return self.transpose(out, (2, 0, 1, 3)).reshape(s, b, n * d)
 
 
+class DocumentMask(nn.Cell):
+    """Hides from a token what lies in another document of its row.
+
+    input_ids [B, S], attention_mask [B, 1, S, S] with 1 where a key is hidden -> the same. A
+    document ends with the token `end_of_document`.
+    """
+
+    def __init__(self, end_of_document: int):
+        super().__init__()
+        self.end_of_document = end_of_document
+        self.sum_up, self.tile, self.maximum = P.CumSum(), P.Tile(), P.Maximum()
+
+    def construct(self, input_ids, attention_mask):
+        b, s = input_ids.shape
+        ends = F.cast(input_ids == self.end_of_document, mstype.float32)
+        document = self.sum_up(ends, 1) - ends
+        of_query = self.tile(document.reshape(b, 1, s, 1), (1, 1, 1, s))
+        of_key = self.tile(document.reshape(b, 1, 1, s), (1, 1, s, 1))
+        return self.maximum(attention_mask, F.cast(of_query != of_key, attention_mask.dtype))
+
+
 class SwiGLU(nn.Cell):
     """gate and up [n, I] -> silu(gate) * up, and what a backward pass needs.
 

@@ -57,6 +57,7 @@ __all__ = [
     "rank",
     "ranks",
     "register_callback",
+    "register_dataset",
     "register_hf_weight_template",
     "register_model",
     "register_optimizer",
@@ -74,6 +75,7 @@ def _register(kind: str, **how: bool) -> Callable[[_Class], _Class]:
 # mindformers.yaml names a class by its `type` or its `architectures`; these make it known.
 register_model = _register(MindFormerModuleType.MODELS, legacy=False)
 register_callback = _register(MindFormerModuleType.CALLBACK)
+register_dataset = _register(MindFormerModuleType.DATASET_LOADER)
 register_optimizer = _register(MindFormerModuleType.OPTIMIZER)
 register_wrapper = _register(MindFormerModuleType.WRAPPER)
 

@@ -8,8 +8,12 @@ from pathlib import Path
 
 from danlu.config import Experiment
 
-COLUMNS = ["input_ids", "labels", "loss_mask", "position_ids"]
-"""The columns of the records, in the order in which the network takes them."""
+
+def columns(experiment: Experiment) -> list[str]:
+    """The columns of a row, in the order in which the network takes them."""
+    # Without use_eod_reset the model counts positions itself and looks at no column of them.
+    positions = ["position_ids"] if experiment.records.position_ids == "document" else []
+    return ["input_ids", "labels", "loss_mask", *positions]
 
 
 @dataclass(frozen=True)

@@ -68,13 +68,20 @@ class CpuGPTModel(GPTModel):
     (none). Otherwise logits [B * S, V].
     """
 
-    def replace_operators(self, config):
-        """Put CPU cells where operators without a kernel stand. Called once, after building."""
+    def replace_operators(self, config, end_of_document=None):
+        """Put CPU cells where operators without a kernel stand. Called once, after building.
+
+        end_of_document: the id of the token behind which another document begins that must not
+        see this one; None: a token sees all that stands before it in its row.
+        """
         _replace(self.rotary_pos_emb, "outer", cells.OuterProduct())
         _replace(self.rotary_pos_emb, "outer_for_eod", cells.OuterProduct())
         _replace(self.embedding.word_embeddings, "embedding_morph", cells.Lookup())
         for layer in self.decoder.layers:
             _replace(layer.self_attention, "apply_rotary_pos_emb", cells.RotaryEmbedding(config))
+        self.document_mask = None
+        if end_of_document is not None:
+            self.document_mask = cells.DocumentMask(end_of_document)
         self.linear_cross_entropy = cells.LinearCrossEntropy(config.compute_dtype)
 
     def construct(
@@ -92,6 +99,8 @@ class CpuGPTModel(GPTModel):
         labels, attention_mask, loss_mask, flat_labels, flat_mask = (
             self._preprocess_input_labels_and_masks(input_ids, labels, attention_mask, loss_mask)
         )
+        if self.document_mask is not None:
+            attention_mask = self.document_mask(input_ids, attention_mask)
         hidden, _, extra_loss, attention_loss = self.language_model(
             input_ids, None, attention_mask, decoder_input=decoder_input
         )
@@ -124,6 +133,8 @@ class CpuGPTModel(GPTModel):
 class DanluQwen3ForCausalLM(TrainingQwen3ForCausalLM):
     """Qwen3 for one device or plain data parallel, on the CPU and on Ascend."""
 
+    documents_apart = False
+
     @register_hf_weight_template
     def __init__(self, config):
         Qwen3PreTrainedModel.__init__(self, config, auto_prefix=False)
@@ -147,9 +158,17 @@ class DanluQwen3ForCausalLM(TrainingQwen3ForCausalLM):
             post_process=transformer.post_process,
         )
         if cpu:
-            self.model.replace_operators(transformer)
+            end = self.config.eos_token_id if self.documents_apart else None
+            self.model.replace_operators(transformer, end)
         if mode == "data_parallel":
             ms.set_auto_parallel_context(parallel_mode=mode)
+
+
+@register_model
+class DanluQwen3DocumentsForCausalLM(DanluQwen3ForCausalLM):
+    """The same on the CPU, where a token sees its own document of a row only."""
+
+    documents_apart = True
 
 
 def _block_spec(config, cpu: bool) -> TransformerBlockSubmodules:

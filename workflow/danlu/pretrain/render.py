@@ -23,8 +23,8 @@ from danlu.config import Experiment
 from danlu.errors import DanluError
 from danlu.pretrain import checkpoint
 from danlu.pretrain.layout import (
-    COLUMNS,
     Paths,
+    columns,
     micro_batches,
     rows_per_rank,
     sharded,
@@ -128,23 +128,29 @@ def _check(e: Experiment, manifest: Mapping[str, Any]) -> None:
 
 
 def _dataset(e: Experiment, manifest: Mapping[str, Any], paths: Paths) -> dict[str, Any]:
-    """MindDataset over all rows: the shuffle is global, by seed and epoch, and shared out in
-    turn (rank r gets every n-th row from the r-th), so the rows of a step do not depend on the
-    number of ranks.
+    """MindDataset over all rows (danlu.records.reading): the shuffle is global, by seed and
+    epoch, and shared out in turn (rank r gets every n-th row from the r-th), so the rows of a
+    step do not depend on the number of ranks.
 
     `num_samples` is never set: with a shuffle, MindDataset then draws rows with repetition.
     One thread reads: it keeps up with any step, and more than the machine has are refused.
     """
     files = [part["file"] for part in manifest["parts"] if not part["file"].endswith(".db")]
-    columns = COLUMNS[:3] if e.model.architecture == "llama" else COLUMNS
     return {
         "data_loader": {
-            "type": "MindDataset",
+            "type": "PackedRows",
             "dataset_files": [str(paths.records / file) for file in files],
             "shuffle": e.training.shuffle,
+            "form": {
+                "seq_length": e.records.seq_length,
+                "end_of_document": manifest["ids"]["end_of_document"]["id"],
+                "padding": manifest["ids"]["padding"]["id"],
+                "mask_end_of_document": e.records.mask_end_of_document,
+                "position_ids": e.records.position_ids,
+            },
         },
-        "input_columns": list(columns),
-        "construct_args_key": list(columns),
+        "input_columns": columns(e),
+        "construct_args_key": columns(e),
         "num_parallel_workers": 1,
         "python_multiprocessing": False,
         "drop_remainder": True,
@@ -216,7 +222,7 @@ def _wrapper(e: Experiment) -> dict[str, Any]:
             "type": "TokenWeightedTrainOneStepCell",
             **common,
             "accumulate": t.gradient_accumulation_steps,
-            "loss_mask_input": COLUMNS.index("loss_mask"),
+            "loss_mask_input": columns(e).index("loss_mask"),
         }
     if micro_batches(e) == 1:
         return {"type": "MFTrainOneStepCell", **common}
@@ -247,11 +253,10 @@ def _parallel(e: Experiment) -> dict[str, Any]:
     if not sharded(e):
         # Gradients are summed: each rank has already divided by the tokens of all.
         return {"parallel_mode": 0, "full_batch": False, "gradients_mean": False}
-    columns = COLUMNS[:3] if e.model.architecture == "llama" else COLUMNS
     return {
         "parallel_mode": 1,
         "full_batch": False,
-        "dataset_strategy": [[e.parallel.data_parallel, 1] for _ in columns],
+        "dataset_strategy": [[e.parallel.data_parallel, 1] for _ in columns(e)],
         "search_mode": "sharding_propagation",
         "enable_alltoall": True,
         "gradients_mean": False,

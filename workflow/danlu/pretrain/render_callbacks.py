@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from danlu.config import Experiment
-from danlu.pretrain.layout import COLUMNS, Paths, micro_batches, sharded
+from danlu.pretrain.layout import Paths, columns, micro_batches, sharded
 from danlu.pretrain.render_model import model_section
 
 
@@ -58,7 +58,7 @@ def callbacks(
             "path": str(paths.train / "loss.jsonl"),
             "resumed_step": resumed_step,
             "global_batch_size": t.global_batch_size,
-            "loss_mask_input": COLUMNS.index("loss_mask"),
+            "loss_mask_input": columns(e).index("loss_mask"),
             "losses_in_sum": micro_batches(e) if sharded(e) else 1,
             "copies_of_a_row": p.model_parallel * p.pipeline_stage,
             "writer": writer,
@@ -96,10 +96,12 @@ def callbacks(
 
 def _one_process(e: Experiment, ids: Mapping[str, Any]) -> dict[str, Any] | None:
     """The same network in fp32 on the CPU, for the probe of a training that is neither."""
-    if e.training.precision == "fp32" and not sharded(e):
+    if e.training.precision == "fp32" and not sharded(e) and e.records.position_ids == "row":
         return None
     training = e.training.model_copy(update={"precision": "fp32", "flash_attention": False})
-    alone = e.model_copy(update={"target": "cpu", "training": training})
+    # A prompt is one document: its positions are the row's.
+    records = e.records.model_copy(update={"position_ids": "row"})
+    alone = e.model_copy(update={"target": "cpu", "training": training, "records": records})
     return {
         "seed": e.seed,
         "run_mode": "train",

@@ -24,10 +24,13 @@ def _qwen3(e: Experiment, ids: Mapping[str, Any], sharded: bool) -> dict[str, An
     CPU there is neither a flash attention nor a fused norm or SwiGLU kernel.
     """
     m, cpu = e.model, e.target == "cpu"
+    network = "Qwen3ForCausalLM" if sharded else "DanluQwen3ForCausalLM"
+    if e.records.attention == "document":
+        network = "DanluQwen3DocumentsForCausalLM"
     return {
         "model_config": {
             "model_type": "qwen3",
-            "architectures": ["Qwen3ForCausalLM" if sharded else "DanluQwen3ForCausalLM"],
+            "architectures": [network],
             "vocab_size": m.vocab_size,
             "hidden_size": m.hidden_size,
             "intermediate_size": m.intermediate_size,
@@ -42,6 +45,8 @@ def _qwen3(e: Experiment, ids: Mapping[str, Any], sharded: bool) -> dict[str, An
             "rms_norm_eps": m.rms_norm_eps,
             "rope_theta": m.rope_theta,
             "position_embedding_type": "rope",
+            # Without it the model counts positions itself.
+            "use_eod_reset": e.records.position_ids == "document",
             "tie_word_embeddings": m.tie_word_embeddings,
             "attention_bias": False,
             "add_bias_linear": False,

@@ -73,7 +73,7 @@ def _alone(paths: Paths, commands: Commands) -> int:
         if isinstance(begin, Refuse):
             raise DanluError(f"{paths.run}: {begin.reason}")
         if not isinstance(begin, Republish):
-            manifest.verify(paths.records)
+            manifest.verify(paths.records, given.experiment.records.verify)
     except DanluError as error:
         say(str(error))
         return REFUSED

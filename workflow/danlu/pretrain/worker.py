@@ -54,7 +54,8 @@ def schedule() -> int:
 
 def train(config: Path, run: Path) -> int:
     """Import what mindformers.yaml names, train, and say in lines how it failed."""
-    from danlu.pretrain import framework, networks, optimizer, step  # noqa: F401 (they register)
+    # They register themselves.
+    from danlu.pretrain import framework, networks, optimizer, rows, step  # noqa: F401
     from danlu.pretrain.callbacks import (  # noqa: F401
         clock,
         curve,

@@ -4,59 +4,114 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from pathlib import Path
 
 import numpy as np
 from tokenizers import Tokenizer
 
 from danlu.errors import DanluError
-from danlu.tokenizer.documents import Document
+from danlu.records.encoders import Encode
+from danlu.tokenizer import documents
+from danlu.tokenizer.documents import Batch
 from danlu.tokenizer.ids import Ids
-
-# Documents that the library encodes at once, over all cores.
-BATCH = 256
+from danlu.tokenizer.texts import Tokens
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """A document of one token at least.
+    """Documents of one token at least.
 
-    tokens: int32 [tokens], with the end-of-document token, and the begin token if asked for.
+    langs: of each, a numpy array of text. tokens: with the end-of-document token, and the begin token
+    if asked for.
     """
 
-    lang: str
-    tokens: np.ndarray
+    langs: np.ndarray
+    tokens: Tokens
+
+    def __len__(self) -> int:
+        return len(self.tokens)
 
 
-def encode(
-    documents: Iterable[Document], tokenizer: Tokenizer, ids: Ids, begin_of_document: bool
+@dataclass(frozen=True)
+class Stretch:
+    """What is done with a stretch of the train split, here or in another process.
+
+    tokenizer, ids: of `danlu.tokenizer.ids.load`. encode: what makes the same ids of texts.
+    """
+
+    train: Path
+    encode: Encode
+    tokenizer: Tokenizer
+    ids: Ids
+    begin_of_document: bool
+
+    def __call__(self, start: int, end: int) -> list[Encoded]:
+        """The documents of the lines that begin in the bytes start to end. Raises DanluError as
+        `danlu.tokenizer.documents.within` and `finish` do."""
+        batches = documents.within(self.train, start, end)
+        encoded = ((batch, self.encode(batch.texts)) for batch in batches)
+        return list(finish(encoded, self.tokenizer, self.ids, self.begin_of_document))
+
+
+def finish(
+    encoded: Iterable[tuple[Batch, Tokens]],
+    tokenizer: Tokenizer,
+    ids: Ids,
+    begin_of_document: bool,
 ) -> Iterator[Encoded]:
     """The documents in order, each ended by the end-of-document token.
 
-    A document that the tokenizer makes nothing of, such as an empty one, is passed over.
+    encoded: batches of documents with what an encoder made of them. A document that it makes
+    nothing of, such as an empty one, is passed over.
     tokenizer, ids: of `danlu.tokenizer.ids.load`.
     Raises DanluError naming document and token where an id is not below ids.vocab_size, which
-    the model's embedding would read from beyond its end.
+    the model's embedding would read from beyond its end, or is the padding's, which never
+    carries loss.
     """
-    begin = [ids.begin.id] if begin_of_document else []
-    source = iter(documents)
-    while batch := list(islice(source, BATCH)):
-        texts = [document.text for document in batch]
-        encodings = tokenizer.encode_batch_fast(texts, add_special_tokens=False)
-        for document, encoding in zip(batch, encodings, strict=True):
-            if not encoding.ids:
-                continue
-            tokens = np.array([*begin, *encoding.ids, ids.end_of_document.id], dtype=np.int32)
-            if tokens.max() >= ids.vocab_size:
-                raise _outside(document, tokenizer, tokens, ids.vocab_size)
-            yield Encoded(document.lang, tokens)
+    for batch, tokens in encoded:
+        if tokens.ids.max(initial=0) >= ids.vocab_size:
+            raise _outside(batch, tokenizer, tokens, ids.vocab_size)
+        if (tokens.ids == ids.padding.id).any():
+            raise _padding(batch, tokens, ids)
+        kept = np.diff(tokens.offsets) > 0
+        if not kept.any():
+            continue
+        yield Encoded(batch.langs[kept], _ended(tokens, kept, ids, begin_of_document))
 
 
-def _outside(
-    document: Document, tokenizer: Tokenizer, tokens: np.ndarray, vocab_size: int
-) -> DanluError:
-    wrong = int(tokens[tokens >= vocab_size][0])
+def _ended(tokens: Tokens, kept: np.ndarray, ids: Ids, begin_of_document: bool) -> Tokens:
+    """The documents that are kept, which are all that have ids, with their special tokens."""
+    lengths = np.diff(tokens.offsets)[kept] + 1 + begin_of_document
+    offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
+    made = np.empty(offsets[-1], dtype=np.int32)
+    ordinary = np.ones(offsets[-1], dtype=bool)
+    ordinary[offsets[1:] - 1] = False
+    made[offsets[1:] - 1] = ids.end_of_document.id
+    if begin_of_document:
+        ordinary[offsets[:-1]] = False
+        made[offsets[:-1]] = ids.begin.id
+    made[ordinary] = tokens.ids
+    return Tokens(made, offsets)
+
+
+def _outside(batch: Batch, tokenizer: Tokenizer, tokens: Tokens, vocab_size: int) -> DanluError:
+    place = int(np.argmax(tokens.ids >= vocab_size))
+    wrong = int(tokens.ids[place])
     return DanluError(
-        f"document {document.id}: token {tokenizer.id_to_token(wrong)!r} has the id {wrong}; "
+        f"document {_document(batch, tokens, place)}: token {tokenizer.id_to_token(wrong)!r} has the id {wrong}; "
         f"allowed: below model.vocab_size ({vocab_size}); raise it, or use another tokenizer"
     )
+
+
+def _padding(batch: Batch, tokens: Tokens, ids: Ids) -> DanluError:
+    place = int(np.argmax(tokens.ids == ids.padding.id))
+    return DanluError(
+        f"document {_document(batch, tokens, place)}: token {ids.padding.token!r} stands for its "
+        "text, but pads rows and carries no loss; set tokenizer.padding_token to a token that no "
+        "text becomes"
+    )
+
+
+def _document(batch: Batch, tokens: Tokens, place: int) -> object:
+    """The id of the document that a token belongs to."""
+    return batch.ids[int(np.searchsorted(tokens.offsets, place, side="right")) - 1]

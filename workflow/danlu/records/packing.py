@@ -1,22 +1,25 @@
 """Documents of token ids packed into rows: pure functions on arrays.
 
 A row holds seq_length + 1 tokens: seq_length inputs, and as labels the same tokens one place
-on. Loss is masked on padding only. Where one document ends inside a row, the first token of
-the next is predicted from the end-of-document token like any other, as GPT-NeoX and
-Megatron-LM train (Megatron's `eod_mask_loss` is off unless asked for): a model that is to
-continue without a prompt learns there how a document begins.
+on. Loss is masked on padding only, unless more is asked for. Where one document ends inside a
+row, the first token of the next is predicted from the end-of-document token like any other, as
+GPT-NeoX and Megatron-LM train (Megatron's `eod_mask_loss` is off unless asked for): a model that
+is to continue without a prompt learns there how a document begins.
+
+How documents come in batches changes no row.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-Documents = Iterable[np.ndarray]
-Packing = Callable[[Documents, int, int], Iterator["Rows"]]
+from danlu.records import packing_kernels as kernels
+from danlu.tokenizer.texts import Tokens
+
+Packing = Callable[[Iterable[Tokens], int, int], Iterator["Rows"]]
 
 # Rows that `concat` cuts at once, and rows' worth of tokens that `best_fit` arranges at once.
 # More of the latter wastes less and holds more in memory: 16 MiB a thousand rows of 4096.
@@ -35,37 +38,21 @@ class Rows:
     tokens: np.ndarray
     filled: np.ndarray
 
-    def columns(self) -> dict[str, np.ndarray]:
-        """What a training step reads, each [rows, seq_length].
-
-        input_ids int32; labels int32, the next token, padding after the last; loss_mask
-        float32, 1 where the label is a token and 0 where it is padding; position_ids int32,
-        0 .. seq_length - 1 in each row.
-        """
-        rows, width = self.tokens.shape
-        places = np.arange(width - 1, dtype=np.int32)
-        return {
-            "input_ids": self.tokens[:, :-1],
-            "labels": self.tokens[:, 1:],
-            "loss_mask": (places < self.filled[:, None] - 1).astype(np.float32),
-            "position_ids": np.broadcast_to(places, (rows, width - 1)),
-        }
-
 
 def concat(
-    documents: Documents, seq_length: int, padding: int, block: int = BLOCK
+    documents: Iterable[Tokens], seq_length: int, padding: int, block: int = BLOCK
 ) -> Iterator[Rows]:
     """Documents one after the other, cut wherever a row ends.
 
-    documents: int32 [tokens] each, with their end-of-document token.
+    documents: with their end-of-document tokens.
     A row begins with the last token of the row before, so that each token but the very first
     is a label exactly once; the last row is padded.
     """
     waiting: list[np.ndarray] = []
     length = 0
-    for document in documents:
-        waiting.append(document)
-        length += len(document)
+    for batch in documents:
+        waiting.append(batch.ids)
+        length += len(batch.ids)
         if length > block * seq_length:
             stream = np.concatenate(waiting)
             whole = (length - 1) // seq_length
@@ -80,84 +67,86 @@ def concat(
         yield _cut(stream, seq_length, whole)
     rest = stream[whole * seq_length :]
     if len(rest) > 1:
-        yield _padded([[rest]], seq_length, padding)
+        tokens = np.full((1, seq_length + 1), padding, dtype=np.int32)
+        tokens[0, : len(rest)] = rest
+        yield Rows(tokens, np.array([len(rest)], dtype=np.int32))
 
 
 def _cut(stream: np.ndarray, seq_length: int, rows: int) -> Rows:
-    """The first `rows` rows of a stream of at least rows * seq_length + 1 tokens."""
-    starts = np.arange(rows)[:, None] * seq_length
-    tokens = stream[starts + np.arange(seq_length + 1)]
+    """The first `rows` rows of a stream of at least rows * seq_length + 1 tokens, as a view."""
+    overlapping = np.lib.stride_tricks.sliding_window_view(stream, seq_length + 1)
+    tokens = overlapping[: rows * seq_length : seq_length]
     return Rows(tokens, np.full(rows, seq_length + 1, dtype=np.int32))
 
 
 def best_fit(
-    documents: Documents, seq_length: int, padding: int, window: int = WINDOW
+    documents: Iterable[Tokens], seq_length: int, padding: int, window: int = WINDOW
 ) -> Iterator[Rows]:
     """Documents kept whole where they fit in a row; each token stands in exactly one row.
 
-    documents: int32 [tokens] each, with their end-of-document token, at least 2 tokens.
+    documents: with their end-of-document tokens, at least 2 tokens each.
     Longer documents are cut into pieces of a row, and what is left of them is arranged with
     the rest by best-fit decreasing (Ding et al. 2024, Fewer Truncations Improve Language
     Modeling, arXiv 2404.10830), `window` rows' worth of tokens at a time. What a row lacks is
     padded. Rows, and documents in a row, follow in the order of the documents.
     The first token of a row is no label: it has nothing before it in its row.
     """
-    pieces: list[np.ndarray] = []
+    enough = window * (seq_length + 1)
+    waiting: list[Tokens] = []
     length = 0
-    for document in documents:
-        pieces += _pieces(document, seq_length + 1)
-        length += len(document)
-        if length >= window * (seq_length + 1):
-            yield _arranged(pieces, seq_length, padding)
-            pieces, length = [], 0
-    if pieces:
-        yield _arranged(pieces, seq_length, padding)
+    for batch in documents:
+        rest = batch
+        while length + len(rest.ids) >= enough:
+            ends = rest.offsets[1:]
+            taken = int(np.searchsorted(ends, enough - length)) + 1
+            waiting.append(rest[:taken])
+            yield _arranged(Tokens.join(waiting), seq_length, padding)
+            rest, waiting, length = rest[taken:], [], 0
+        if len(rest):
+            waiting.append(rest)
+            length += len(rest.ids)
+    if waiting:
+        yield _arranged(Tokens.join(waiting), seq_length, padding)
 
 
-def _pieces(document: np.ndarray, most: int) -> list[np.ndarray]:
-    """Stretches of at most `most` tokens; none of a single one, which could be no label."""
-    cuts = list(range(most, len(document), most))
-    if len(document) % most == 1 and cuts:
-        cuts[-1] -= 1
-    return np.split(document, cuts)
+def _arranged(documents: Tokens, seq_length: int, padding: int) -> Rows:
+    capacity = seq_length + 1
+    starts, lengths = pieces(documents.offsets, capacity)
+    row = arrange(lengths, capacity)
+    tokens = np.full((int(row.max()) + 1, capacity), padding, dtype=np.int32)
+    filled = np.zeros(len(tokens), dtype=np.int32)
+    kernels.place(documents.ids, starts, lengths, row, tokens, filled)
+    return Rows(tokens, filled)
 
 
-def _arranged(pieces: list[np.ndarray], seq_length: int, padding: int) -> Rows:
-    placed = arrange([len(piece) for piece in pieces], seq_length + 1)
-    return _padded([[pieces[n] for n in row] for row in placed], seq_length, padding)
+def pieces(offsets: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Documents as stretches of at most `most` tokens: where each begins, and its length.
+
+    None has a single token, which could be no label: a document that would leave one over has
+    a piece of most - 1 and one of 2 at its end.
+    """
+    sizes = np.diff(offsets)
+    counts = -(-sizes // most)
+    number = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    starts = np.repeat(offsets[:-1], counts) + number * most
+    left_over = np.repeat((sizes % most == 1) & (counts > 1), counts)
+    starts[left_over & (number == np.repeat(counts, counts) - 1)] -= 1
+    ends = np.append(starts[1:], offsets[-1:])
+    return starts, ends - starts
 
 
-def arrange(lengths: list[int], capacity: int) -> list[list[int]]:
-    """Best-fit decreasing: which pieces stand in which row.
+def arrange(lengths: np.ndarray, capacity: int) -> np.ndarray:
+    """Best-fit decreasing: the row in which each piece stands, int64 [pieces].
 
     The longest piece first (of equals the earlier), each into the row with the least room that
-    still holds it (of equals the row begun first), or into a new row. Lengths are at most
-    `capacity`. Numbers of pieces ascend in a row, and rows by their first piece.
+    still holds it (of equals the row begun first), or into a new row. Lengths are int64, 1 to
+    `capacity`. Rows are numbered by their first piece.
     """
-    rows: list[list[int]] = []
-    room: list[tuple[int, int]] = []  # (tokens free, number of the row), ascending
-    for piece in sorted(range(len(lengths)), key=lambda n: (-lengths[n], n)):
-        found = bisect_left(room, (lengths[piece], -1))
-        if found == len(room):
-            free, row = capacity, len(rows)
-            rows.append([])
-        else:
-            free, row = room.pop(found)
-        rows[row].append(piece)
-        if free > lengths[piece]:
-            insort(room, (free - lengths[piece], row))
-    return sorted(sorted(row) for row in rows)
-
-
-def _padded(rows: list[list[np.ndarray]], seq_length: int, padding: int) -> Rows:
-    """Each row's pieces one after the other, and padding behind them."""
-    tokens = np.full((len(rows), seq_length + 1), padding, dtype=np.int32)
-    filled = np.zeros(len(rows), dtype=np.int32)
-    for number, pieces in enumerate(rows):
-        row = np.concatenate(pieces)
-        tokens[number, : len(row)] = row
-        filled[number] = len(row)
-    return Rows(tokens, filled)
+    order = np.argsort(-lengths, kind="stable")
+    row = np.zeros(len(lengths), dtype=np.int64)
+    kernels.best_fit(lengths, order, capacity, row)
+    _, first, place = np.unique(row, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[place]
 
 
 PACKINGS: dict[str, Packing] = {"concat": concat, "best_fit": best_fit}

@@ -5,12 +5,13 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field
 
 from danlu import config, publish
 from danlu.errors import DanluError
-from danlu.tokenizer import bpe, characters, documents, ids, special
+from danlu.tokenizer import compare, documents, ids, special
 
 
 class Settings(config.Tokenizer):
@@ -30,14 +31,16 @@ def build(corpus: Path, settings: Settings, out: Path) -> ids.Ids:
         if settings.kind == "file":
             _copy(settings, path)
         else:
-            train = bpe.train if settings.kind == "bpe" else characters.train
+            train = compare.TRAINERS[settings.kind]
             names = special.tokens(settings)
-            read = documents.shown(documents.read(corpus / "train.jsonl"), "tokenizer")
+            read = documents.read(corpus / "train.jsonl")
+            read = documents.shown(read, "tokenizer", lambda document: 1)
             texts = (document.text for document in read)
             trained = train(texts, settings.vocab_size, settings.min_frequency, names)
             trained.save(str(path), pretty=True)
         found = ids.of(ids.parse(path), settings, settings.vocab_size, publish.sha256(path))
         publish.json_file(aside / "ids.json", found.model_dump(mode="json"))
+        publish.json_file(aside / "stats.json", _stats(corpus, path, settings))
     if found.tokenizer_size < settings.vocab_size:
         print(
             f"danlu: the tokenizer has {found.tokenizer_size} tokens, model.vocab_size is "
@@ -45,6 +48,12 @@ def build(corpus: Path, settings: Settings, out: Path) -> ids.Ids:
             file=sys.stderr,
         )
     return found
+
+
+def _stats(corpus: Path, path: Path, settings: Settings) -> dict[str, Any]:
+    given = compare.sample(corpus / "train.jsonl")
+    chosen = ids.ordinary(ids.parse(path))
+    return compare.stats(settings.kind, chosen, given, settings.vocab_size, settings.min_frequency)
 
 
 def _copy(settings: Settings, path: Path) -> None:

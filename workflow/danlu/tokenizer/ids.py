@@ -125,10 +125,15 @@ def load(folder: Path) -> tuple[Tokenizer, Ids]:
             f"{folder / 'ids.json'}: tokenizer_size {ids.tokenizer_size} is above vocab_size "
             f"{ids.vocab_size}; raise model.vocab_size"
         )
+    return ordinary(tokenizer), ids
+
+
+def ordinary(tokenizer: Tokenizer) -> Tokenizer:
+    """The same tokenizer, ready to encode documents as `load` says."""
     tokenizer.no_truncation()
     tokenizer.no_padding()
     tokenizer.encode_special_tokens = True
-    return tokenizer, ids
+    return tokenizer
 
 
 def parse(path: Path) -> Tokenizer:
