@@ -21,7 +21,7 @@ from danlu import publish
 from danlu.config import Dedup
 from danlu.corpus.dedup.decide import EARLIER, LATER, Pairs
 from danlu.corpus.dedup.join import join, slices
-from danlu.corpus.dedup.runs import Runs
+from danlu.corpus.dedup.runs import Runs, put
 from danlu.corpus.dedup.shards import Signed, read_signed
 from danlu.corpus.dedup.sketch import plausible
 from danlu.errors import DanluError
@@ -76,10 +76,10 @@ def find_candidates(
             for numbers in near.numbers():
                 for start in range(0, len(numbers), PAIRS):
                     some = numbers[start : start + PAIRS]
-                    some[_plausible(some, signed, settings)].astype("<u8").tofile(stream)
+                    put(stream, some[_plausible(some, signed, settings)])
         with (aside / "copies.u64").open("wb") as stream:
             for numbers in copies.numbers():
-                numbers.astype("<u8").tofile(stream)
+                put(stream, numbers)
         publish.json_file(aside / "about.json", {"range": range_, "ranges": ranges})
 
 

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import json
 import mmap
-import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +23,7 @@ import pyarrow as pa
 from danlu import publish
 from danlu.config import Dedup
 from danlu.corpus.dedup.join import Column
+from danlu.corpus.dedup.runs import put
 from danlu.corpus.dedup.sets import Part
 from danlu.corpus.dedup.sketch import shape, signatures
 from danlu.corpus.dedup.texts import Batch
@@ -91,14 +91,17 @@ def write_signatures(documents: Path, out: Path, settings: Dedup, seed: int) -> 
                     made = signatures(Batch(part.batch.data, offsets), settings, seed)
                     _put_columns(keys, made.keys, shard.number, part.first + start)
                     _put_columns(digests, made.digests, shard.number, part.first + start)
-                    made.signatures.tofile(rows)
+                    put(rows, made.signatures)
                     shard.release()
 
 
-def _put_columns(stream: Any, columns: npt.NDArray[np.uint64], length: int, first: int) -> None:
+def _put_columns(
+    stream: BinaryIO, columns: npt.NDArray[np.uint64], length: int, first: int
+) -> None:
     """Write each row of `columns` into its place in a file of rows of `length`, from `first` on."""
     for place, column in enumerate(columns):
-        os.pwrite(stream.fileno(), column.astype("<u8").tobytes(), 8 * (place * length + first))
+        stream.seek(8 * (place * length + first))
+        put(stream, column)
 
 
 class Signed(NamedTuple):
