@@ -275,3 +275,34 @@ def test_pairs_that_the_disk_does_not_take_whole_are_not_there(name, tmp_path):
     with files_of_at_most(size - 1), pytest.raises(OSError, match="too large"):
         find_candidates(tmp_path, 1, 0, 1, section, out)
     assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "signatures-00000/keys.u64",
+        "signatures-00000/digests.u64",
+        "signatures-00000/signatures.u8",
+        "bucket-00000/pairs.u64",
+        "bucket-00000/copies.u64",
+    ],
+)
+@pytest.mark.parametrize("bytes_", [8, None])
+def test_what_is_cut_is_refused(name, bytes_, tmp_path):
+    texts = [f"{number % 25} one two three" for number in range(50)]
+    section = SETTINGS.model_copy(update={"threshold": 0.1})
+    through_files([texts], 1, section, folder=tmp_path)
+    whole = (tmp_path / name).read_bytes()
+    (tmp_path / name).write_bytes(whole[: -bytes_ if bytes_ else 0])
+    with pytest.raises(DanluError, match=f"{name.split('/')[0]}.*make it again"):
+        cluster(tmp_path, 1, section, tmp_path / "dups.parquet")
+
+
+def test_a_bucket_of_other_documents_is_refused(tmp_path):
+    texts = [f"{number % 25} one two three" for number in range(50)]
+    through_files([texts], 1, SETTINGS, folder=tmp_path)
+    write_shards(tmp_path, [texts[:30]], 3)
+    shutil.rmtree(tmp_path / "signatures-00000")
+    write_signatures(tmp_path / "documents-00000.arrow", tmp_path / "signatures-00000", SETTINGS, 7)
+    with pytest.raises(DanluError, match=r"bucket-00000: of 50 documents .* found 30 "):
+        cluster(tmp_path, 1, SETTINGS, tmp_path / "dups.parquet")

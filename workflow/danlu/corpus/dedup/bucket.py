@@ -4,7 +4,7 @@ The bands, with the digests of whole texts as one more, stand in a row, each wit
 range is a part of that row, so that there may be fewer ranges than bands, or more. A folder
 bucket-00000 holds
 
-    about.json   range, ranges
+    about.json   range, ranges, how many documents there are, and the bytes of both files
     pairs.u64    later << 32 | earlier, uint64, little-endian, ascending: may be near copies
     copies.u64   the same: exact copies, each with the first of its text
 """
@@ -80,7 +80,9 @@ def find_candidates(
         with (aside / "copies.u64").open("wb") as stream:
             for numbers in copies.numbers():
                 put(stream, numbers)
-        publish.json_file(aside / "about.json", {"range": range_, "ranges": ranges})
+        about = {"range": range_, "ranges": ranges, "documents": documents}
+        sizes = {name: (aside / f"{name}.u64").stat().st_size for name in ("pairs", "copies")}
+        publish.json_file(aside / "about.json", about | {"bytes": sizes})
 
 
 def _plausible(pairs: Pairs, signed: list[Signed], settings: Dedup) -> np.ndarray:

@@ -113,6 +113,21 @@ class Signed(NamedTuple):
     bands: int
     width: int
 
+    def check_sizes(self) -> None:
+        """Raise DanluError where a file is not as long as that of so many documents."""
+        for name, width in (
+            ("keys.u64", 8 * self.bands),
+            ("digests.u64", 16),
+            ("signatures.u8", self.width),
+        ):
+            path, expected = self.folder / name, width * self.documents
+            found = path.stat().st_size if path.exists() else 0
+            if found != expected:
+                raise DanluError(
+                    f"{path}: found {found:,} bytes, expected {expected:,}; remove {self.folder} "
+                    "and make it again"
+                )
+
     def keys(self, band: int) -> Iterator[npt.NDArray[np.uint64]]:
         """The keys of a band, some documents at a time; of band `bands`, the digests."""
         name, first = ("keys", band) if band < self.bands else ("digests", 0)
@@ -143,7 +158,7 @@ class Signed(NamedTuple):
 def read_signed(folder: Path, shards: int, settings: Dedup) -> list[Signed]:
     """The signatures of all shards, in their order.
 
-    Raises DanluError where one is missing or was made with other settings, or where the
+    Raises DanluError where one is missing, damaged or made with other settings, or where the
     documents are more than 4,294,967,296.
     """
     found: list[Signed] = []
@@ -160,8 +175,10 @@ def read_signed(folder: Path, shards: int, settings: Dedup) -> list[Signed]:
                 f"{path}: made with {about['settings']} and seed {about['seed']}, expected "
                 f"{settings_of(settings)} and one seed; remove it and run again"
             )
-        found.append(Signed(path, first, about["documents"], about["bands"], about["width"]))
-        first += about["documents"]
+        signed = Signed(path, first, about["documents"], about["bands"], about["width"])
+        signed.check_sizes()
+        found.append(signed)
+        first += signed.documents
     if first > MOST:
         raise DanluError(f"{folder}: {first:,} documents; at most {MOST:,} can be compared")
     return found
