@@ -1,6 +1,7 @@
 """What is published is whole, and a stage that fails or is killed leaves what stood there."""
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -125,6 +126,27 @@ def test_a_file_appears_only_when_the_block_ends(tmp_path):
         aside.write_text("1")
         assert not (tmp_path / "deep" / "a.json").exists()
     assert entries(tmp_path / "deep") == ["a.json"]
+
+
+def test_what_a_killed_process_left_of_a_file_is_removed_by_the_next(tmp_path):
+    code = (
+        "import os, signal, sys; from pathlib import Path; from danlu import publish\n"
+        "with publish.file(Path(sys.argv[1])) as aside:\n"
+        "    aside.write_text('half')\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    target, living = tmp_path / "a[b].txt", tmp_path / f".a[b].txt.{os.getppid()}"
+    others = [tmp_path / ".a[b].txt.old.1", tmp_path / ".b.txt.999999999", living]
+    subprocess.run([sys.executable, "-c", code, str(target)], check=False)
+    for path in others:
+        path.write_text("of another")
+    (left,) = set(tmp_path.iterdir()) - set(others)
+    publish.text(target, "whole")
+    assert left.exists()  # of the last minute
+    for path in (left, *others):
+        os.utime(path, (0, 0))
+    publish.text(target, "whole")
+    assert set(tmp_path.iterdir()) == {target, *others}
 
 
 def test_an_error_leaves_the_file_as_it_was(tmp_path):

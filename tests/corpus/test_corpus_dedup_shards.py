@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import random
+import resource
+import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -224,3 +227,82 @@ def test_a_signature_says_what_it_is_of(tmp_path):
     through_files([["a b c", "d"]], 1, SETTINGS, folder=tmp_path)
     about = json.loads((tmp_path / "signatures-00000/about.json").read_text())
     assert (about["documents"], about["bands"], about["width"], about["seed"]) == (2, 8, 16, 7)
+
+
+@contextlib.contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """Writing more to a file fails with an OSError, as where a disk is full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("name", ["keys.u64", "digests.u64", "signatures.u8"])
+def test_signatures_that_the_disk_does_not_take_whole_are_not_there(name, tmp_path):
+    texts = [f"{number} one two three {number % 7}" for number in range(300)]
+    write_shards(tmp_path, [texts], 100)
+    documents, out = tmp_path / "documents-00000.arrow", tmp_path / "signatures-00000"
+    # Each of the three files in turn is the longest.
+    shape = {
+        "keys.u64": {"bands": 9, "rows": 1},
+        "digests.u64": {"bands": 1, "rows": 1},
+        "signatures.u8": {"bands": 4, "rows": 10},
+    }[name]
+    section = SETTINGS.model_copy(update=shape)
+    write_signatures(documents, out, section, 7)
+    sizes = {file.name: file.stat().st_size for file in out.iterdir()}
+    assert max(sizes, key=lambda file: sizes[file]) == name
+    shutil.rmtree(out)
+    with files_of_at_most(sizes[name] - 1), pytest.raises(OSError, match="too large"):
+        write_signatures(documents, out, section, 7)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("name", ["pairs.u64", "copies.u64"])
+def test_pairs_that_the_disk_does_not_take_whole_are_not_there(name, tmp_path):
+    texts = [f"{number % 25} one two three" + " four" * (name == "pairs.u64" and number > 24)
+             for number in range(50)]  # fmt: skip
+    write_shards(tmp_path, [texts], 100)
+    section, out = SETTINGS.model_copy(update={"threshold": 0.1}), tmp_path / "bucket-00000"
+    write_signatures(tmp_path / "documents-00000.arrow", tmp_path / "signatures-00000", section, 7)
+    find_candidates(tmp_path, 1, 0, 1, section, out)
+    size = (out / name).stat().st_size
+    assert size > 0
+    shutil.rmtree(out)
+    with files_of_at_most(size - 1), pytest.raises(OSError, match="too large"):
+        find_candidates(tmp_path, 1, 0, 1, section, out)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "signatures-00000/keys.u64",
+        "signatures-00000/digests.u64",
+        "signatures-00000/signatures.u8",
+        "bucket-00000/pairs.u64",
+        "bucket-00000/copies.u64",
+    ],
+)
+@pytest.mark.parametrize("bytes_", [8, None])
+def test_what_is_cut_is_refused(name, bytes_, tmp_path):
+    texts = [f"{number % 25} one two three" for number in range(50)]
+    section = SETTINGS.model_copy(update={"threshold": 0.1})
+    through_files([texts], 1, section, folder=tmp_path)
+    whole = (tmp_path / name).read_bytes()
+    (tmp_path / name).write_bytes(whole[: -bytes_ if bytes_ else 0])
+    with pytest.raises(DanluError, match=f"{name.split('/')[0]}.*make it again"):
+        cluster(tmp_path, 1, section, tmp_path / "dups.parquet")
+
+
+def test_a_bucket_of_other_documents_is_refused(tmp_path):
+    texts = [f"{number % 25} one two three" for number in range(50)]
+    through_files([texts], 1, SETTINGS, folder=tmp_path)
+    write_shards(tmp_path, [texts[:30]], 3)
+    shutil.rmtree(tmp_path / "signatures-00000")
+    write_signatures(tmp_path / "documents-00000.arrow", tmp_path / "signatures-00000", SETTINGS, 7)
+    with pytest.raises(DanluError, match=r"bucket-00000: of 50 documents .* found 30 "):
+        cluster(tmp_path, 1, SETTINGS, tmp_path / "dups.parquet")

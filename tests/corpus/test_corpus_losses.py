@@ -75,3 +75,11 @@ def test_small_sources_are_added_up():
         "kept_documents": 1,
         "kept_bytes": 41,
     }
+
+
+def test_a_warning_is_a_line_of_bounded_length_whatever_the_source_is_called():
+    names = ("a\nb\x1b[2J\0é\u2028", "x" * 70_000)
+    found = losses.by_source(dict.fromkeys(names, (4, 9)), dict.fromkeys(names, (3, 0, 0)))
+    first, second = losses.warnings(found, 0.5)
+    assert first.startswith("a\\nb\\x1b[2J\\x00é\\u2028: 3 of its 4 documents")
+    assert second.startswith("x" * 159 + "…: 3 of its")

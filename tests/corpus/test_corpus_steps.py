@@ -276,3 +276,20 @@ def test_a_step_that_fails_leaves_what_was_there(data, told, tmp_path):
         stage.build(data, told(heldout_share=1e-9), tmp_path / "out")
     assert content(tmp_path / "out") == before
     assert sorted(os.listdir(tmp_path)) == ["data", "out"]
+
+
+@pytest.mark.parametrize(
+    "name", ["dups.parquet", "train-00001.jsonl", "heldout-00000.jsonl", "rejected-00001.jsonl"]
+)
+def test_a_file_that_is_gone_before_the_last_step_is_named(name, data, told, tmp_path):
+    folder, settings = Folder(tmp_path / "shards", 2), told()
+    for shard in range(2):
+        stage.signature(data, settings, shard, folder)
+    stage.bucket(settings, 0, 1, folder, tmp_path / "corpus")
+    stage.cluster(settings, folder)
+    for shard in range(2):
+        stage.sift(settings, shard, folder)
+    (folder.path / name).unlink()
+    with pytest.raises(DanluError, match=f"{name}: not there; remove .*shards and call again"):
+        stage.gather(settings, folder, tmp_path / "corpus")
+    assert not (tmp_path / "corpus").exists()

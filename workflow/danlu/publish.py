@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 LEFT_OVER = 60
-"""Seconds after which a folder aside that nobody claims was left by a killed process."""
+"""Seconds after which what stands aside, of no living process, was left by a killed one."""
 
 
 @contextlib.contextmanager
@@ -94,9 +94,13 @@ def _replace(target: Path, new: Path) -> None:
 
 @contextlib.contextmanager
 def file(target: Path) -> Iterator[Path]:
-    """A temporary sibling path that becomes `target` when the block ends without an error."""
+    """A temporary sibling path that becomes `target` when the block ends without an error.
+
+    What a killed process left aside of `target` is removed first.
+    """
     target = Path(target)
     target.parent.mkdir(parents=True, exist_ok=True)
+    _remove_left_over_files(target)
     aside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         yield aside
@@ -105,6 +109,30 @@ def file(target: Path) -> Iterator[Path]:
         _sync(target.parent)
     finally:
         aside.unlink(missing_ok=True)
+
+
+def _remove_left_over_files(target: Path) -> None:
+    """Remove files aside of `target` whose process is gone.
+
+    One of the last minute is left alone: a process of another machine may write it.
+    """
+    for path in target.parent.glob(f".{glob.escape(target.name)}.*"):
+        number = path.name.removeprefix(f".{target.name}.")
+        if number.isdecimal() and not _lives(int(number)):
+            with contextlib.suppress(OSError):  # gone meanwhile, or a folder
+                if time.time() - path.stat().st_mtime >= LEFT_OVER:
+                    path.unlink()
+
+
+def _lives(process: int) -> bool:
+    """Whether there is a process of that number on this machine."""
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 def text(target: Path, content: str) -> None:

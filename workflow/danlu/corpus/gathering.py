@@ -24,6 +24,7 @@ def gather(settings: Settings, folder: Folder, out: Path) -> None:
     """
     read, sifted = all_read(folder), all_sifted(folder)
     check_split(read, sifted, settings.heldout_share)
+    check_files(folder)
     shards = range(folder.of)
     documents = Numbered([Documents(folder.documents(shard)) for shard in shards])
     lost = losses.by_source(read.sources, sifted.copies)
@@ -83,6 +84,16 @@ def _examples(rule: str, sifted: Sifted, documents: Numbered) -> Iterator[dict[s
         if jaccard < 1:
             shown["stayed_text"] = excerpt(stayed.text)
         yield shown
+
+
+def check_files(folder: Folder) -> None:
+    """Refuse a folder in which a file that is copied is missing."""
+    shards = range(folder.of)
+    copied = [folder.dups, *(folder.rejected(k) for k in shards)]
+    copied += [folder.side(side, k) for side in SIDES for k in shards]
+    for path in copied:
+        if not path.is_file():
+            raise DanluError(f"{path}: not there; remove {path.parent} and call again")
 
 
 def check_split(read: Read, sifted: Sifted, share: float) -> None:

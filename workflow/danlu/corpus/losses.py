@@ -14,6 +14,8 @@ from typing import Any
 
 SOURCES = 50
 WARNED = 5
+SHOWN = 160
+"""Characters of the name of a source in a warning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +87,19 @@ def warnings(losses: Iterable[Loss], share: float) -> Iterator[str]:
     warned = [row for row in losses if row.share > share]
     for row in warned[:WARNED]:
         yield (
-            f"{row.source}: {row.copies:,} of its {row.documents:,} documents ({row.share:.1%}) "
+            f"{_in_a_line(row.source)}: {row.copies:,} of its {row.documents:,} documents ({row.share:.1%}) "
             f"are dropped as copies, {row.elsewhere:,} of them of other sources; more than "
             f"corpus.dedup.warn_source_share ({share:.0%}). Look at clusters.html of the corpus; "
             "if they are no copies, raise corpus.dedup.threshold"
         )
     if rest := warned[WARNED:]:
         yield f"so do {len(rest):,} other sources: copies_by_source in stats.json of the corpus"
+
+
+def _in_a_line(source: str) -> str:
+    """The name of a source as a line of a log can hold it: the data may call it anything."""
+    shown = source if len(source) <= SHOWN else source[: SHOWN - 1] + "…"
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown)
 
 
 def largest(

@@ -4,7 +4,7 @@ The bands, with the digests of whole texts as one more, stand in a row, each wit
 range is a part of that row, so that there may be fewer ranges than bands, or more. A folder
 bucket-00000 holds
 
-    about.json   range, ranges
+    about.json   range, ranges, how many documents there are, and the bytes of both files
     pairs.u64    later << 32 | earlier, uint64, little-endian, ascending: may be near copies
     copies.u64   the same: exact copies, each with the first of its text
 """
@@ -21,7 +21,7 @@ from danlu import publish
 from danlu.config import Dedup
 from danlu.corpus.dedup.decide import EARLIER, LATER, Pairs
 from danlu.corpus.dedup.join import join, slices
-from danlu.corpus.dedup.runs import Runs
+from danlu.corpus.dedup.runs import Runs, put
 from danlu.corpus.dedup.shards import Signed, read_signed
 from danlu.corpus.dedup.sketch import plausible
 from danlu.errors import DanluError
@@ -76,11 +76,13 @@ def find_candidates(
             for numbers in near.numbers():
                 for start in range(0, len(numbers), PAIRS):
                     some = numbers[start : start + PAIRS]
-                    some[_plausible(some, signed, settings)].astype("<u8").tofile(stream)
+                    put(stream, some[_plausible(some, signed, settings)])
         with (aside / "copies.u64").open("wb") as stream:
             for numbers in copies.numbers():
-                numbers.astype("<u8").tofile(stream)
-        publish.json_file(aside / "about.json", {"range": range_, "ranges": ranges})
+                put(stream, numbers)
+        about = {"range": range_, "ranges": ranges, "documents": documents}
+        sizes = {name: (aside / f"{name}.u64").stat().st_size for name in ("pairs", "copies")}
+        publish.json_file(aside / "about.json", about | {"bytes": sizes})
 
 
 def _plausible(pairs: Pairs, signed: list[Signed], settings: Dedup) -> np.ndarray:

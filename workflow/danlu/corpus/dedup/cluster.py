@@ -66,7 +66,7 @@ def cluster(folder: Path, shards: int, settings: Dedup, out: Path) -> None:
     ]
     total = sum(shard.documents for shard in signed)
     room = settings.memory_mib << 18
-    buckets = _buckets(folder)
+    buckets = _buckets(folder, total)
     pairs = merged([bucket / "pairs.u64" for bucket in buckets], room)
     gone = near(pairs, Corpus(parts, release), total, settings)
     copies = merged([bucket / "copies.u64" for bucket in buckets], room)
@@ -78,17 +78,19 @@ def cluster(folder: Path, shards: int, settings: Dedup, out: Path) -> None:
             release()
 
 
-def _buckets(folder: Path) -> list[Path]:
-    """The buckets of all ranges.
+def _buckets(folder: Path, documents: int) -> list[Path]:
+    """The buckets of all ranges; documents: of the whole corpus.
 
-    Raises DanluError where one is missing, or where they are of different numbers of ranges.
+    Raises DanluError where one is missing, cut or of another corpus, or where they are of
+    different numbers of ranges.
     """
     buckets = sorted(folder.glob("bucket-[0-9]*"))
     try:
         about = [json.loads((b / "about.json").read_text(encoding="utf-8")) for b in buckets]
-    except (OSError, ValueError) as error:
-        raise DanluError(f"{folder}: a bucket cannot be read ({error}); make it again") from error
-    found = sorted((one["ranges"], one["range"]) for one in about)
+        found = sorted((one["ranges"], one["range"]) for one in about)
+        told_of = [(one["documents"], one["bytes"]) for one in about]
+    except (OSError, ValueError, KeyError) as error:
+        raise DanluError(f"{folder}: a bucket cannot be read ({error!r}); make it again") from error
     expected = [(len(found), range_) for range_ in range(len(found))]
     if not found or found != expected:
         told = ", ".join(f"{range_} of {ranges}" for ranges, range_ in found)
@@ -96,6 +98,13 @@ def _buckets(folder: Path) -> list[Path]:
             f"{folder}: bucket-*: found the ranges {told or 'none'}; expected all of one number of "
             "ranges; remove those of others and make what is missing"
         )
+    for bucket, (number, sizes) in zip(buckets, told_of, strict=True):
+        here = {name: (bucket / f"{name}.u64").stat().st_size for name in sizes}
+        if (number, sizes) != (documents, here):
+            raise DanluError(
+                f"{bucket}: of {number:,} documents and {sizes} bytes, but found {documents:,} "
+                f"and {here}; remove it and make it again"
+            )
     return buckets
 
 

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
 Numbers = npt.NDArray[np.uint64]
+
+
+def put(stream: BinaryIO, numbers: npt.NDArray[np.generic]) -> None:
+    """Append the bytes of an array of any shape to a file, numbers of 64 bits little-endian.
+
+    Not `tofile`: that is silent about the last block where the disk is full. Raises OSError then,
+    here or as the file is closed.
+    """
+    little = numbers.dtype.newbyteorder("<")
+    stream.write(np.ascontiguousarray(numbers, little).reshape(-1).data)
 
 
 class Runs:
@@ -39,7 +50,9 @@ class Runs:
 
     def _spill(self) -> None:
         path = self._prefix.with_name(f"{self._prefix.name}.{len(self._files)}")
-        np.concatenate([np.empty(0, np.uint64), *self._held]).tofile(path)
+        with path.open("wb") as stream:
+            for numbers in self._held:
+                put(stream, numbers)
         self._files.append(path)
         self._held, self._size = [], 0
 

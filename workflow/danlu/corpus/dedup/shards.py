@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import json
 import mmap
-import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +23,7 @@ import pyarrow as pa
 from danlu import publish
 from danlu.config import Dedup
 from danlu.corpus.dedup.join import Column
+from danlu.corpus.dedup.runs import put
 from danlu.corpus.dedup.sets import Part
 from danlu.corpus.dedup.sketch import shape, signatures
 from danlu.corpus.dedup.texts import Batch
@@ -91,14 +91,17 @@ def write_signatures(documents: Path, out: Path, settings: Dedup, seed: int) -> 
                     made = signatures(Batch(part.batch.data, offsets), settings, seed)
                     _put_columns(keys, made.keys, shard.number, part.first + start)
                     _put_columns(digests, made.digests, shard.number, part.first + start)
-                    made.signatures.tofile(rows)
+                    put(rows, made.signatures)
                     shard.release()
 
 
-def _put_columns(stream: Any, columns: npt.NDArray[np.uint64], length: int, first: int) -> None:
+def _put_columns(
+    stream: BinaryIO, columns: npt.NDArray[np.uint64], length: int, first: int
+) -> None:
     """Write each row of `columns` into its place in a file of rows of `length`, from `first` on."""
     for place, column in enumerate(columns):
-        os.pwrite(stream.fileno(), column.astype("<u8").tobytes(), 8 * (place * length + first))
+        stream.seek(8 * (place * length + first))
+        put(stream, column)
 
 
 class Signed(NamedTuple):
@@ -109,6 +112,21 @@ class Signed(NamedTuple):
     documents: int
     bands: int
     width: int
+
+    def check_sizes(self) -> None:
+        """Raise DanluError where a file is not as long as that of so many documents."""
+        for name, width in (
+            ("keys.u64", 8 * self.bands),
+            ("digests.u64", 16),
+            ("signatures.u8", self.width),
+        ):
+            path, expected = self.folder / name, width * self.documents
+            found = path.stat().st_size if path.exists() else 0
+            if found != expected:
+                raise DanluError(
+                    f"{path}: found {found:,} bytes, expected {expected:,}; remove {self.folder} "
+                    "and make it again"
+                )
 
     def keys(self, band: int) -> Iterator[npt.NDArray[np.uint64]]:
         """The keys of a band, some documents at a time; of band `bands`, the digests."""
@@ -140,7 +158,7 @@ class Signed(NamedTuple):
 def read_signed(folder: Path, shards: int, settings: Dedup) -> list[Signed]:
     """The signatures of all shards, in their order.
 
-    Raises DanluError where one is missing or was made with other settings, or where the
+    Raises DanluError where one is missing, damaged or made with other settings, or where the
     documents are more than 4,294,967,296.
     """
     found: list[Signed] = []
@@ -157,8 +175,10 @@ def read_signed(folder: Path, shards: int, settings: Dedup) -> list[Signed]:
                 f"{path}: made with {about['settings']} and seed {about['seed']}, expected "
                 f"{settings_of(settings)} and one seed; remove it and run again"
             )
-        found.append(Signed(path, first, about["documents"], about["bands"], about["width"]))
-        first += about["documents"]
+        signed = Signed(path, first, about["documents"], about["bands"], about["width"])
+        signed.check_sizes()
+        found.append(signed)
+        first += signed.documents
     if first > MOST:
         raise DanluError(f"{folder}: {first:,} documents; at most {MOST:,} can be compared")
     return found
