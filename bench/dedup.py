@@ -6,10 +6,10 @@ Jaccard similarity of all pairs (parts/truth.py). Each tool runs in a process of
 be had is told and left out. The last line is JSON.
 
 CPU-seconds are user and system time of all threads, from the first byte read to the last written,
-with everything imported and, for Danlu, compiled; the compilation is told apart. Of three runs that
-take less than a minute the least counts, of each tool: a machine shared with others, or memory that
-its host has yet to give it, makes any run longer and none shorter. datatrove, which takes minutes
-for what the others do in seconds, gets the first documents only.
+with everything imported and, for Danlu, compiled; the compilation is told apart. A tool that takes
+less than twenty seconds runs three times and the least counts: a machine shared with others, or
+memory that its host has yet to give it, makes a run longer and none shorter. datatrove, which takes
+minutes for what the others do in seconds, gets the first documents only.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from danlu import cache as user_cache
 HERE = Path(__file__).parent
 PEERS = ("rensa", "gaoya", "datasketch", "datatrove")
 DATATROVE_DOCUMENTS = 4000
-RUNS, LONG = 3, 60
+RUNS, LONG = 3, 20
 """How often a tool runs, and from how many CPU-seconds on it does only once."""
 
 

@@ -49,7 +49,11 @@ def test_all_words_are_those_of_spacy(paragraphs):
     assert hashlib.sha256("\n".join(found).encode()).hexdigest() == ASKED["words_sha256"]
 
 
-@pytest.mark.parametrize("name", SETS)
+# What takes half a minute has a sample in test_corpus_filters_english.
+SLOW = [pytest.param("gopher_repetition", marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("name", [*(name for name in SETS if name not in SLOW[0].values), *SLOW])
 def test_all_decisions_are_those_of_datatrove(documents, told, name):
     assert len(documents) == len(ASKED["decisions"][name]) == 25_737
     limits = getattr(told().filter.sets, name)
