@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from danlu import publish
 from danlu.config import Dedup
 from danlu.corpus.dedup.decide import EARLIER, LATER, Gone, Pairs, near
 from danlu.corpus.dedup.runs import merged
-from danlu.corpus.dedup.sets import Corpus
+from danlu.corpus.dedup.sets import HELD, Corpus
 from danlu.corpus.dedup.shards import Documents, read_signed
 from danlu.errors import DanluError
 
@@ -74,8 +75,7 @@ def cluster(folder: Path, shards: int, settings: Dedup, out: Path) -> None:
     firsts = np.array([part.first for part in parts], np.int64)
     with publish.file(out) as aside, pq.ParquetWriter(aside, SCHEMA) as writer:
         for exact, some in _in_order(gone, copies):
-            writer.write_table(_table(some, exact, batches, firsts))
-            release()
+            writer.write_table(_table(some, exact, batches, firsts, release))
 
 
 def _buckets(folder: Path, documents: int) -> list[Path]:
@@ -153,17 +153,21 @@ def _table(
     exact: npt.NDArray[np.bool_],
     batches: Sequence[pa.RecordBatch],
     firsts: npt.NDArray[np.int64],
+    release: Callable[[], None],
 ) -> pa.Table:
-    """The rows of dups.parquet on what goes."""
+    """The rows of dups.parquet on what goes; release: lets the pages go that were read for it."""
 
     def told(name: str, documents: npt.NDArray[np.int64]) -> pa.Array:
         """A column of the documents, which may be in any order."""
         numbers, where = np.unique(documents, return_inverse=True)
-        place = np.searchsorted(firsts, numbers, side="right") - 1
-        pieces = [
-            batches[k].column(name).take(pa.array(numbers[place == k] - firsts[k]))
-            for k in np.unique(place)
-        ]
+        bounds = [*np.searchsorted(numbers, firsts).tolist(), len(numbers)]
+        pieces = []
+        for batch, first, (start, end) in zip(batches, firsts, pairwise(bounds), strict=True):
+            if end > start:
+                pieces.append(batch.column(name).take(pa.array(numbers[start:end] - first)))
+                if len(pieces) % HELD == 0:
+                    release()
+        release()
         return pa.concat_arrays(pieces).take(pa.array(where))
 
     columns = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -52,24 +52,20 @@ def distinct(hashes, m, table, values, made):
 
 
 @compiled(
-    types.UniTuple(types.int64, 2)(
-        BYTES, PLACES, PLACES, types.int64, RULES, types.uint64[::1], types.int64, types.int64[::1]
-    )
+    types.int64(BYTES, PLACES, PLACES, RULES, types.uint64[::1], types.int64, types.int64[::1])
 )
-def collect(data, offsets, rows, first, told, values, made, sizes):
-    """Append the sets of shingles of the texts rows[first], rows[first + 1], ... to values[:made].
+def collect(data, offsets, rows, told, values, made, sizes):
+    """Append the sets of shingles of the texts `rows` to values[:made]; the new made.
 
-    (The next row, the new made): a text is sure to have room where there is for its bytes.
-    sizes[row]: how many are in its set. told: `texts.rules`.
+    values: of room for as many more as the texts have bytes. sizes[k]: how many are in the set
+    of rows[k]. told: `texts.rules`.
     """
     words, characters, entries, share = told
     room, tail = room_to_shingle(max(words, characters)), np.empty(64, np.uint8)
     leaves_words, leaves_characters = power(words), power(characters)
     hashes, table = np.empty(1 << 12, np.uint64), np.empty(1 << 12, np.uint64)
-    while first < len(rows):
-        at, end = offsets[rows[first]], offsets[rows[first] + 1]
-        if end - at > len(values) - made:
-            break
+    for k in range(len(rows)):
+        at, end = offsets[rows[k]], offsets[rows[k] + 1]
         if end - at > len(hashes):
             hashes = np.empty(2 * (end - at), np.uint64)
         unspaced = look(data, at, end, entries, share, tail)[2]
@@ -77,9 +73,12 @@ def collect(data, offsets, rows, first, told, values, made, sizes):
         m = shingles(data, at, end, unspaced, n, leaving, entries, room, hashes, 0)
         before = made
         made, table = distinct(hashes, m, table, values, made)
-        sizes[first] = made - before
-        first += 1
-    return first, made
+        sizes[k] = made - before
+    return made
+
+
+HELD = 64
+"""Parts whose pages are held at a time: a text that is read may map all that lies around it."""
 
 
 class Part(NamedTuple):
@@ -104,20 +103,25 @@ class Corpus:
         self.parts = parts
         self._release = release
         self._firsts = np.array([part.first for part in parts], np.int64)
-        self._values = np.empty(1 << 16, np.uint64)
+        self._values = np.empty(0, np.uint64)
 
-    def by_part(self, texts: npt.NDArray[np.int64]) -> list[tuple[int, slice]]:
-        """Which parts hold the texts, which are in ascending order, and which texts they are."""
+    def _visit(self, texts: npt.NDArray[np.int64]) -> Iterator[tuple[Part, slice]]:
+        """The parts that hold the texts, which are in ascending order, and which texts they are."""
         bounds = np.searchsorted(texts, self._firsts)
         ends = [*bounds[1:].tolist(), len(texts)]
-        found = zip(bounds.tolist(), ends, strict=True)
-        return [(part, slice(a, b)) for part, (a, b) in enumerate(found) if b > a]
+        visited = 0
+        for part, start, end in zip(self.parts, bounds.tolist(), ends, strict=True):
+            if end > start:
+                yield part, slice(start, end)
+                visited += 1
+                if visited % HELD == 0:
+                    self._release()
+        self._release()
 
     def sizes(self, texts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The bytes of each of the texts, which are in ascending order."""
         sizes = np.empty(len(texts), np.int64)
-        for place, where in self.by_part(texts):
-            first, batch = self.parts[place]
+        for (first, batch), where in self._visit(texts):
             rows = texts[where] - first
             sizes[where] = batch.offsets[rows + 1] - batch.offsets[rows]
         return sizes
@@ -125,16 +129,11 @@ class Corpus:
     def sets(self, texts: npt.NDArray[np.int64], settings: Dedup) -> Sets:
         """The sets of shingles of the texts, which are in ascending order, until the next call."""
         sizes, made, told = np.zeros(len(texts) + 1, np.int64), 0, rules(settings)
-        for place, where in self.by_part(texts):
-            first, batch = self.parts[place]
-            rows, done = texts[where] - first, 0
-            while done < len(rows):
-                here = sizes[1 + where.start : 1 + where.stop]
-                done, made = collect(*batch, rows, done, told, self._values, made, here)
-                if done < len(rows):
-                    needed = int(batch.offsets[rows[done] + 1] - batch.offsets[rows[done]])
-                    grown = np.empty(2 * (made + needed), np.uint64)
-                    grown[:made] = self._values[:made]
-                    self._values = grown
-        self._release()
+        # A text has no more shingles than bytes; memory that nothing is written to costs nothing.
+        most = int(self.sizes(texts).sum())
+        if most > len(self._values):
+            self._values = np.empty(most, np.uint64)
+        for (first, batch), where in self._visit(texts):
+            here = sizes[1 + where.start : 1 + where.stop]
+            made = collect(*batch, texts[where] - first, told, self._values, made, here)
         return Sets(self._values[:made], np.cumsum(sizes))
