@@ -8,7 +8,7 @@ be had is told and left out. The last line is JSON.
 CPU-seconds are user and system time of all threads, from the first byte read to the last written,
 with everything imported and, for Danlu, compiled; the compilation is told apart. A tool that takes
 less than twenty seconds runs three times and the least counts: a machine shared with others makes
-a run longer and none shorter. Before each, memory is taken from the host of the machine (TAKEN).
+a run longer and none shorter. Before each, memory is taken from the machine's host (TAKEN in parts/peers.py).
 datatrove, which takes minutes for what the others do in seconds, gets the first documents only.
 """
 
@@ -36,9 +36,6 @@ PEERS = ("rensa", "gaoya", "datasketch", "datatrove")
 DATATROVE_DOCUMENTS = 4000
 RUNS, LONG = 3, 20
 """How often a tool runs, and from how many CPU-seconds on it does only once."""
-TAKEN = 1 << 30
-"""Bytes of memory that are taken and given back before a run: what a virtual machine has never used,
-or given back to its host, costs its first user ten times what it costs to fill."""
 
 
 def peers_python(cache: Path) -> Path | None:
@@ -83,8 +80,6 @@ def corpus_of(lang: str, documents: int, cache: Path) -> tuple[Path, truth.Truth
 
 def measure(python: Path, tool: str, lang: str, source: Path) -> dict[str, Any] | None:
     """A run of a tool; None where it fails, which is told."""
-    fill = f"import numpy; numpy.ones({TAKEN}, numpy.uint8)"
-    subprocess.run([sys.executable, "-c", fill], check=True)
     with tempfile.TemporaryDirectory(dir=source.parent) as folder:
         call = [str(python), "-m", "parts.peers", tool, lang, str(source), f"{folder}/kept.jsonl"]
         done = subprocess.run(

@@ -9,16 +9,22 @@ from __future__ import annotations
 
 import argparse
 import json
+import mmap
 import re
 import resource
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 THRESHOLD = 0.7
 N = 5
+TAKEN = 1 << 29
+"""Bytes of memory that another process takes and gives back just before a tool begins: what a virtual
+machine has never used, or has returned to its host, costs its first user ten times what it costs to fill."""
 WORD = re.compile(r"\w+")
 
 Kept = Iterable[bool]
@@ -158,11 +164,28 @@ TOOLS = {tool.__name__: tool for tool in (danlu, rensa, gaoya, datasketch, datat
 
 
 def write_kept(source: Path, kept: Kept, out: Path) -> list[bool]:
-    """The lines of the documents that stay."""
+    """The lines of the documents that stay, neighbours at once."""
     decided = list(kept)
-    with source.open("rb") as lines, out.open("wb") as stream:
-        stream.writelines(line for line, stays in zip(lines, decided, strict=True) if stays)
+    with (
+        source.open("rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as lines,
+        memoryview(lines) as view,
+        out.open("wb", buffering=0) as stream,
+    ):
+        first = end = 0
+        for stays in decided:
+            start, end = end, lines.find(b"\n", end) + 1
+            if not stays:
+                _write(stream, view, first, start)
+                first = end
+        _write(stream, view, first, end)
     return decided
+
+
+def _write(stream: BinaryIO, view: memoryview, start: int, end: int) -> None:
+    while start < end:
+        with view[start:end] as piece:
+            start += stream.write(piece)
 
 
 def cpu_seconds() -> float:
@@ -180,11 +203,13 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     told = parser.parse_args()
     run = TOOLS[told.tool]()
+    subprocess.run([sys.executable, "-c", f"b'1' * {TAKEN}"], check=True)
     start = cpu_seconds()
-    kept = write_kept(told.source, run(told.source, told.lang == "zh"), told.out)
-    used = cpu_seconds() - start
+    decided = list(run(told.source, told.lang == "zh"))
     peak = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())
     assert peak, "a kernel that tells no peak of memory"
+    kept = write_kept(told.source, decided, told.out)
+    used = cpu_seconds() - start
     bits = "".join("1" if stays else "0" for stays in kept)
     print(json.dumps({"cpu_s": used, "peak_mib": int(peak[1]) / 1024, "kept": bits}))
 
