@@ -99,7 +99,8 @@ def sizes(form: Form, rows_per_file: int) -> tuple[int, int]:
     """Sizes of a page and of the header, in bytes.
 
     A file is as long as its header and one page at least, 48 MiB with MindRecord's defaults:
-    a page holds 64 rows here or up to twice as many, and the header the notes of as many pages as a full part needs.
+    a page holds 64 rows here or up to twice as many, and the header the notes of as many pages as
+    a full part needs.
     Raises DanluError where no header is large enough.
     """
     floats = sum(form.columns.values())

@@ -2,9 +2,9 @@
 
 Its token ids are one column of float32, of which the labels are the same ids one place on.
 MindRecord compresses integers one by one, at twice the time of all else that a row costs, and
-copies floats as they are; a float32 holds every id below 2^24 exactly, which is the largest vocabulary allowed (danlu.targets). The loss mask and the
-position ids are columns only where the ids do not tell them (docs/records.md). What training
-makes of a row is in danlu.records.reading.
+copies floats as they are; a float32 holds every id below 2^24 exactly, which is the largest
+vocabulary allowed (danlu.targets). The loss mask and the position ids are columns only where the
+ids do not tell them (docs/records.md). What training makes of a row is in danlu.records.reading.
 """
 
 from __future__ import annotations

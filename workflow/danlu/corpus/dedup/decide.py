@@ -18,8 +18,8 @@ Pairs = npt.NDArray[np.uint64]
 
 LATER = U(32)
 EARLIER = U(0xFFFFFFFF)
-# At most: a shingle is 8 bytes, and begins at each third byte of Chinese text, in a list that
-# doubles as it grows; less often in others.
+# A byte of text as a set: a shingle is 8 bytes and begins at each third byte of Chinese text, less
+# often in others; and as much again for what is held beside it.
 SET_BYTES = 6
 # Of texts of at most so many bytes the sets are made at once, and in memory that is used again:
 # memory that is new costs as much as what is written there.
