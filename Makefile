@@ -1,5 +1,5 @@
 # make run        everything, on the bundled corpora: the environment from the lock, then the DAG
-# make test       the tests of minutes; make test-slow: the long ones
+# make test       the tests of minutes; make test-slow: the long ones, and properties on new examples
 # make lint       format, lint, and that what is generated is current
 # make bench      the measured claims
 # make lock       resolve envs/*.in anew into envs/*.txt
@@ -43,6 +43,7 @@ test: environment
 
 test-slow: environment
 	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile search --numprocesses 2 --dist loadfile
 
 lint: environment
 	$(BIN)/ruff format --check .

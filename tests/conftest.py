@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 import yaml
 
@@ -32,6 +33,12 @@ del os.environ["PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"]
 
 from danlu.config import Experiment
 from danlu.experiments import merge
+
+# `make test` draws the same examples each time, so that what was green stays green; `make test-slow`
+# draws new ones.
+hypothesis.settings.register_profile("same", derandomize=True, deadline=None)
+hypothesis.settings.register_profile("search", deadline=None, print_blob=True)
+hypothesis.settings.load_profile("same")
 
 REPOSITORY = Path(__file__).parents[1]
 ENGLISH = """

@@ -279,7 +279,7 @@ finite = st.floats(min_value=1e-300, max_value=1e300)
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @example(rate=1.0, epsilon=1.0, prompts=["\u2028", "\ufeff\r\n"], column="a\x85b")
 @given(rate=finite, epsilon=finite, prompts=st.lists(texts, min_size=2, unique=True), column=texts)
 def test_whatever_it_holds_an_experiment_survives_being_archived(

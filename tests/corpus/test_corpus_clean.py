@@ -59,7 +59,7 @@ def test_dropped_control_characters_are_counted_and_line_breaks_are_not():
     assert clean("a\x00\x01b\x7f\x9f\n\t\r\nc", fix_mojibake=False).controls == 4
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.text(), st.booleans())
 @example("Ã\x01©", True)
 @example("e\x00\u0301", False)
@@ -75,7 +75,7 @@ def test_cleaning_a_clean_text_changes_nothing(text, fix_mojibake):
     once.encode("utf-8")
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.text(alphabet="âÃ€™©¯\x80\x99\x9d å¤§é\x00\u0301", max_size=40))
 def test_even_half_broken_mojibake_becomes_stable(text):
     once = clean(text, fix_mojibake=True).text

@@ -41,7 +41,7 @@ ALPHABET = st.characters(codec="utf-8") | st.sampled_from(
 )
 
 
-@settings(deadline=None, max_examples=600)
+@settings(max_examples=600)
 @given(st.lists(st.text(ALPHABET, max_size=40), max_size=8), st.booleans())
 @example(["a  b", "a\n\n\nb", "a \n", " a", "a\t\tb", "\n\t\tb", "a\n  b\n \nc"], True)
 @example(["12345678  x", "1234567  8", "12345678 " * 2, "1234567\n8", "1234567 \n"], False)

@@ -209,7 +209,7 @@ def test_decisions_depend_neither_on_threads_nor_on_the_hash_seed(told):
     assert "Duplicate" in said.pop()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.text("ab，法。 ", max_size=8), max_size=12))
 def test_whatever_the_texts_a_copy_points_back_to_one_that_stayed(texts):
     decisions = list(duplicates(texts, SMALL, 0))

@@ -105,7 +105,7 @@ UNITS = ["a", "b", "c", "É", "é", "法", "律", "。", ",", "."]
 TEXTS = st.lists(st.lists(st.sampled_from(UNITS), max_size=7).map(" ".join), max_size=24)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     texts=TEXTS,
     places=st.lists(st.integers(0, 24), max_size=4),

@@ -47,7 +47,7 @@ def sets(texts: list[str]) -> list[frozenset[int]]:
     return [frozenset(found.values[a:b].tolist()) for a, b in pairwise(bounds)]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(TEXTS, min_size=2, max_size=5))
 @example(["a b c d", "A B C D", "a b c", "法律", "法 律", ""])
 @example(["x" * 3 * PIECE + " a b", "x" * 3 * PIECE + " a b c", "x" * (3 * PIECE + 1) + " a b"])

@@ -49,7 +49,7 @@ WORDS = st.sampled_from(
 TEXTS = st.lists(WORDS, max_size=40).map(" ".join) | st.lists(WORDS, max_size=60).map("".join)
 
 
-@settings(deadline=None, max_examples=500)
+@settings(max_examples=500)
 @given(
     st.lists(st.tuples(TEXTS | st.text(), st.integers(0, 3)), max_size=6),
     st.sampled_from([0.0, 0.1, 0.3, 0.5, 0.9]),

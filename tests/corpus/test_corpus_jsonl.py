@@ -177,7 +177,7 @@ def damaged(draw) -> bytes:
     return bytes(line)
 
 
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 @given(
     st.lists(WRITTEN | damaged() | st.binary(max_size=20) | st.sampled_from(ODD), max_size=6),
     st.sampled_from([b"\n", b"\r\n"]),
@@ -192,7 +192,7 @@ def test_every_file_reads_as_it_reads_line_by_line(path, lines, end, ended, size
         assert fast(path, content) == carefully(content)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(
     st.lists(WRITTEN | damaged(), max_size=6),
     st.lists(st.integers(0, 400), max_size=5),

@@ -39,14 +39,14 @@ TEXTS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(TEXTS)
 def test_many_texts_at_a_time_are_of_the_same_languages(texts):
     found = detect_all(pyarrow.array(texts, pyarrow.large_string()))
     assert found.to_pylist() == [detect(text) for text in texts]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(TEXTS)
 def test_kinds_of_characters_are_counted_as_their_patterns_find_them(texts):
     kinds = Kinds(*map(matched, (LATIN, HAN, LETTER)))

@@ -301,7 +301,7 @@ def test_damaged_parquet_stops_the_run(read):
 TEXTS = st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=20)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(TEXTS)
 def test_what_was_written_is_read_whatever_it_is_packed_in(tmp_path_factory, texts):
     from danlu.config import Corpus

@@ -45,7 +45,7 @@ def test_there_may_be_more_shards_than_bytes(tmp_path):
     assert [piece.name for shard in pieces for piece in shard] == ["a.jsonl"] * 3 + ["b.txt"]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(
     st.lists(st.tuples(st.sampled_from([".jsonl", ".parquet"]), st.integers(0, 300)), max_size=6),
     st.integers(1, 9),

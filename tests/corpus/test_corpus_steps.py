@@ -130,9 +130,7 @@ def drawn(monkeypatch) -> list[dict]:
     return held
 
 
-@settings(
-    deadline=None, max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 10_000), st.integers(4, 40), st.integers(2, 9), st.integers(1, 4))
 def test_so_they_are_for_small_corpora(drawn, told, tmp_path, seed, size, shards, ranges):
     write(tmp_path / "small/x.jsonl", corpus(seed, size))

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from danlu.records import packing
@@ -94,7 +94,6 @@ LENGTHS = st.lists(st.integers(2, 40), min_size=1, max_size=60)
 SEQ_LENGTH = st.integers(8, 20)
 
 
-@settings(deadline=None)
 @given(LENGTHS, SEQ_LENGTH, st.integers(1, 5))
 def test_concat_makes_each_token_but_the_first_a_label_exactly_once_in_order(
     lengths, seq_length, block
@@ -107,7 +106,6 @@ def test_concat_makes_each_token_but_the_first_a_label_exactly_once_in_order(
     assert columns["input_ids"][trained].tolist() == list(range(1, total))
 
 
-@settings(deadline=None)
 @given(LENGTHS, SEQ_LENGTH, st.integers(1, 5))
 def test_concat_gives_the_same_rows_however_many_are_cut_at_once(lengths, seq_length, block):
     whole = rows_of(concat(documents_of(lengths), seq_length, PADDING, 10**6))
@@ -115,7 +113,6 @@ def test_concat_gives_the_same_rows_however_many_are_cut_at_once(lengths, seq_le
 
 
 @pytest.mark.parametrize("pack", [concat, best_fit])
-@settings(deadline=None)
 @given(LENGTHS, SEQ_LENGTH, st.integers(1, 5), st.integers(1, 9))
 def test_batches_of_documents_change_no_row(pack, lengths, seq_length, block, batch):
     whole = rows_of(pack(documents_of(lengths, len(lengths)), seq_length, PADDING, block))
@@ -123,7 +120,6 @@ def test_batches_of_documents_change_no_row(pack, lengths, seq_length, block, ba
     assert found == whole
 
 
-@settings(deadline=None)
 @given(LENGTHS, SEQ_LENGTH, st.integers(1, 5))
 def test_best_fit_puts_each_token_in_exactly_one_row(lengths, seq_length, window):
     rows = rows_of(best_fit(documents_of(lengths), seq_length, PADDING, window))
@@ -131,7 +127,6 @@ def test_best_fit_puts_each_token_in_exactly_one_row(lengths, seq_length, window
     assert sorted(tokens) == list(range(1, sum(lengths) + 1))
 
 
-@settings(deadline=None)
 @given(LENGTHS, SEQ_LENGTH, st.integers(1, 5))
 def test_best_fit_never_cuts_a_document_that_fits_in_a_row(lengths, seq_length, window):
     documents = [d for batch in documents_of(lengths) for d in batch.lists()]
@@ -150,7 +145,6 @@ def test_best_fit_never_cuts_a_document_that_fits_in_a_row(lengths, seq_length, 
 ORDINARY = st.lists(st.lists(st.integers(3, 9), min_size=1, max_size=40), min_size=1, max_size=30)
 
 
-@settings(deadline=None)
 @given(ORDINARY, SEQ_LENGTH)
 def test_every_document_is_read_back_from_the_rows_of_concat(texts, seq_length):
     documents = batches_of([[*text, END] for text in texts])
@@ -159,7 +153,6 @@ def test_every_document_is_read_back_from_the_rows_of_concat(texts, seq_length):
     assert split(stream) == texts
 
 
-@settings(deadline=None)
 @given(ORDINARY, st.integers(40, 60), st.integers(1, 5))
 def test_every_document_is_read_back_from_the_rows_of_best_fit(texts, seq_length, window):
     documents = batches_of([[*text, END] for text in texts])
@@ -168,7 +161,6 @@ def test_every_document_is_read_back_from_the_rows_of_best_fit(texts, seq_length
     assert sorted(read) == sorted(texts)
 
 
-@settings(deadline=None)
 @given(LENGTHS, SEQ_LENGTH, st.integers(1, 5))
 def test_the_pieces_of_best_fit_in_the_order_of_the_documents_are_the_documents(
     lengths, seq_length, window
@@ -200,7 +192,6 @@ def split(tokens):
 
 
 @pytest.mark.parametrize("pack", [concat, best_fit])
-@settings(deadline=None)
 @given(LENGTHS, SEQ_LENGTH)
 def test_loss_is_masked_on_padding_and_on_nothing_else(pack, lengths, seq_length):
     columns = columns_of(list(pack(documents_of(lengths), seq_length, PADDING)))
@@ -210,7 +201,6 @@ def test_loss_is_masked_on_padding_and_on_nothing_else(pack, lengths, seq_length
     assert (columns["input_ids"][:, 1:][within] == columns["labels"][:, :-1][within]).all()
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(1, 20), min_size=1, max_size=80))
 def test_arranging_is_best_fit_decreasing_as_the_textbook_has_it(lengths):
     order = sorted(range(len(lengths)), key=lambda n: -lengths[n])
@@ -225,7 +215,6 @@ def test_arranging_is_best_fit_decreasing_as_the_textbook_has_it(lengths):
     assert arranged(lengths, 20) == sorted(sorted(row) for row in rows)
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(1, 20), min_size=1, max_size=80))
 def test_rows_are_never_overfull_and_at_most_one_is_half_empty(lengths):
     rows = arranged(lengths, 20)

@@ -69,7 +69,7 @@ def test_the_most_frequent_pairs_are_merged_first():
     assert tokenizer.get_vocab_size() == 263
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.text(alphabet="abcd 一二", min_size=1, max_size=40), min_size=1, max_size=8),
     st.integers(1, 3),
@@ -95,7 +95,7 @@ def test_runs_of_chinese_stay_whole_digits_stand_alone_and_blanks_go_with_the_wo
     ]  # fmt: skip
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text())
 def test_any_text_comes_back_in_its_nfc_form(text):
     tokenizer = TRAINED

@@ -37,7 +37,7 @@ TRAINED = characters.train(["The people of the state 公民的权利"], 270, 1, 
 TRAINED.encode_special_tokens = True
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text())
 def test_any_text_comes_back_in_its_nfc_form(text):
     ids = TRAINED.encode(text, add_special_tokens=False).ids
