@@ -157,7 +157,13 @@ def test_a_rerun_that_is_stopped_leaves_no_process_and_goes_on(furnace, tmp_path
     command = [sys.executable, "-c", "from danlu.cli import main; main()", "rerun", ORIGINAL]
     variables = {**os.environ, "DANLU_TEST_HOLD": str(hold)}
     child = subprocess.Popen(
-        command, cwd=furnace, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command,
+        cwd=furnace,
+        env=variables,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # As in the background of a script.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
     )
     deadline = time.monotonic() + 300
     while not (furnace / "runs" / RERUN / "held").exists():

@@ -219,20 +219,32 @@ def _workflow(
     """
     command = [sys.executable, "-m", "snakemake", "--snakefile", "Snakefile", *arguments]
     command += ["--configfile", str(config), "--rerun-incomplete", "--nolock"]
-    child = subprocess.Popen(
-        command,
-        cwd=project,
-        env={**defaults, **worktree.surroundings(project)},
-        stdout=sys.stderr,
-        start_new_session=True,
-    )
+    children: list[subprocess.Popen[bytes]] = []
+    asked = False
 
-    def forward(number: int, _: object) -> None:
-        if child.poll() is None:
-            os.killpg(child.pid, signal.SIGINT)
+    def forward(*_: object) -> None:
+        nonlocal asked
+        asked = True
+        for child in children:
+            if child.poll() is None:
+                os.killpg(child.pid, signal.SIGINT)
 
+    # Before the child begins: what is caught here is not ignored there, as it would be where a
+    # script has put us into the background.
     before = {number: signal.signal(number, forward) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
+        child = subprocess.Popen(
+            command,
+            cwd=project,
+            env={**defaults, **worktree.surroundings(project)},
+            stdout=sys.stderr,
+            start_new_session=True,
+        )
+        children.append(child)
+        if asked:
+            forward()
+        if before[signal.SIGINT] is signal.SIG_IGN:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
         return child.wait()
     finally:
         for number, handler in before.items():
