@@ -27,8 +27,8 @@ from danlu.corpus.dedup.sketch import plausible
 from danlu.errors import DanluError
 
 KEYS = 1 << 64
-PAIRS = 1 << 15
-"""Pairs whose signatures are compared at a time."""
+PAIRS, COMPARED = 1 << 18, 1 << 15
+"""Pairs that are made, and whose signatures are compared, at a time."""
 
 
 class Task(NamedTuple):
@@ -62,7 +62,7 @@ def find_candidates(
     documents = sum(shard.documents for shard in signed)
     bands = signed[0].bands
     room = settings.memory_mib << 20
-    pairs = np.empty(room // 64, np.uint64)
+    pairs = np.empty(min(room // 64, PAIRS), np.uint64)
     with publish.folder(out) as aside:
         near, copies = (Runs(aside, name, room // 4) for name in ("pairs", "copies"))
         for task in tasks(bands + 1, range_, ranges):
@@ -74,8 +74,8 @@ def find_candidates(
                     runs.add(found)
         with (aside / "pairs.u64").open("wb") as stream:
             for numbers in near.numbers():
-                for start in range(0, len(numbers), PAIRS):
-                    some = numbers[start : start + PAIRS]
+                for start in range(0, len(numbers), COMPARED):
+                    some = numbers[start : start + COMPARED]
                     put(stream, some[_plausible(some, signed, settings)])
         with (aside / "copies.u64").open("wb") as stream:
             for numbers in copies.numbers():

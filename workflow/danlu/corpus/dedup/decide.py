@@ -21,9 +21,9 @@ EARLIER = U(0xFFFFFFFF)
 # A byte of text as a set: a shingle is 8 bytes and begins at each third byte of Chinese text, less
 # often in others; and as much again for what is held beside it.
 SET_BYTES = 6
-# Of texts of at most so many bytes the sets are made at once, and in memory that is used again:
-# memory that is new costs as much as what is written there.
-PORTION = 12 << 20
+# Of texts of about so many bytes the sets are made at once, and in memory that is used again: new
+# memory costs more than what is written there.
+PORTION = 1 << 22
 
 
 class Gone(NamedTuple):
@@ -53,9 +53,9 @@ def greedy(chunks: Iterable[Pairs], corpus: Corpus, documents: int, settings: De
     found: list[Gone] = []
     for chunk in chunks:
         open_ = chunk[~gone[(chunk & EARLIER).astype(np.int64)]]
-        for pairs in portions(open_, corpus, settings.memory_mib):
+        for pairs, size in portions(open_, corpus, settings.memory_mib):
             texts, later, earlier = places(pairs)
-            sets = corpus.sets(texts, settings)
+            sets = corpus.sets(texts, size, settings)
             here = gone[texts]
             kept = np.zeros(len(texts), np.int64)
             jaccard = np.zeros(len(texts), np.float64)
@@ -73,26 +73,28 @@ def components(chunks: Iterable[Pairs], corpus: Corpus, documents: int, settings
     """
     parent = np.arange(documents, dtype=np.uint32)
     for chunk in chunks:
-        for pairs in portions(chunk, corpus, settings.memory_mib):
-            similar = similarities(pairs, corpus, settings) >= settings.threshold
+        for pairs, size in portions(chunk, corpus, settings.memory_mib):
+            similar = similarities(pairs, size, corpus, settings) >= settings.threshold
             unite(parent, pairs[similar])
     flatten(parent)
     dropped = np.flatnonzero(parent != np.arange(documents, dtype=np.uint32))
     links = dropped.astype(np.uint64) << LATER | parent[dropped]
     measured = [
-        similarities(pairs, corpus, settings)
-        for pairs in portions(links, corpus, settings.memory_mib)
+        similarities(pairs, size, corpus, settings)
+        for pairs, size in portions(links, corpus, settings.memory_mib)
     ]
     kept = parent[dropped].astype(np.int64)
     return Gone(dropped, kept, np.concatenate([np.empty(0), *measured]))
 
 
-def similarities(pairs: Pairs, corpus: Corpus, settings: Dedup) -> npt.NDArray[np.float64]:
-    """The Jaccard similarity of each pair."""
+def similarities(
+    pairs: Pairs, size: int, corpus: Corpus, settings: Dedup
+) -> npt.NDArray[np.float64]:
+    """The Jaccard similarity of each pair; size: the bytes of their texts, or more."""
     texts, later, earlier = places(pairs)
     jaccard = np.zeros(len(pairs), np.float64)
     unused = np.zeros(0, np.bool_), np.zeros(0, np.int64)
-    sets = corpus.sets(texts, settings)
+    sets = corpus.sets(texts, size, settings)
     compare(*sets, later, earlier, settings.threshold, False, *unused, jaccard)
     return jaccard
 
@@ -106,20 +108,20 @@ def places(
     return texts, where[: len(pairs)], where[len(pairs) :]
 
 
-def portions(pairs: Pairs, corpus: Corpus, memory_mib: int) -> Iterator[Pairs]:
-    """The pairs in portions, in their order, whose sets of shingles fit into half the memory."""
+def portions(pairs: Pairs, corpus: Corpus, memory_mib: int) -> Iterator[tuple[Pairs, int]]:
+    """The pairs in portions, in their order, whose sets of shingles fit into half the memory, and
+    the bytes of the texts of each portion."""
     if not len(pairs):
         return
-    room = min(memory_mib << 19, PORTION * SET_BYTES)
+    room = min((memory_mib << 19) // SET_BYTES, PORTION)
     texts, later, earlier = places(pairs)
-    sizes = corpus.sizes(texts) * SET_BYTES
-    needed = np.cumsum(sizes[later] + sizes[earlier])
-    start = 0
+    sizes = corpus.sizes(texts)
+    bytes_ = np.cumsum(sizes[later] + sizes[earlier])
+    start, before = 0, 0
     while start < len(pairs):
-        before = needed[start - 1] if start else 0
-        end = int(np.searchsorted(needed, before + room, side="right"))
-        yield pairs[start : max(end, start + 1)]
-        start = max(end, start + 1)
+        end = max(int(np.searchsorted(bytes_, before + room, side="right")), start + 1)
+        yield pairs[start:end], int(bytes_[end - 1]) - before
+        start, before = end, int(bytes_[end - 1])
 
 
 def joined(parts: list[Gone]) -> Gone:

@@ -79,10 +79,11 @@ def minhash(hashes, m, seed, values, keys, signatures, text):
     """
     fill_bins(hashes, m, seed, values)
     rows = len(values) // len(keys)
+    for bin_ in range(len(values)):
+        signatures[text, bin_] = np.uint8(values[bin_] & U(0xFF))
     for band in range(len(keys)):
-        state = U(band + 1) * GOLD
-        for row in range(band * rows, (band + 1) * rows):
-            state = (state ^ values[row]) * STIR
-            state ^= state >> U(31)
-            signatures[text, row] = np.uint8(values[row] & U(0xFF))
+        state, factor = U(band), GOLD
+        for row in range(U(band * rows), U((band + 1) * rows)):
+            state += values[row] * factor
+            factor *= GOLD
         keys[band, text] = key_of(state)

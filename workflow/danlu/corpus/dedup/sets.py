@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -104,19 +105,18 @@ class Corpus:
         self._release = release
         self._firsts = np.array([part.first for part in parts], np.int64)
         self._values = np.empty(0, np.uint64)
+        self._visited = 0
 
     def _visit(self, texts: npt.NDArray[np.int64]) -> Iterator[tuple[Part, slice]]:
         """The parts that hold the texts, which are in ascending order, and which texts they are."""
         bounds = np.searchsorted(texts, self._firsts)
         ends = [*bounds[1:].tolist(), len(texts)]
-        visited = 0
         for part, start, end in zip(self.parts, bounds.tolist(), ends, strict=True):
             if end > start:
                 yield part, slice(start, end)
-                visited += 1
-                if visited % HELD == 0:
+                self._visited += 1
+                if self._visited % HELD == 0:
                     self._release()
-        self._release()
 
     def sizes(self, texts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The bytes of each of the texts, which are in ascending order."""
@@ -126,13 +126,16 @@ class Corpus:
             sizes[where] = batch.offsets[rows + 1] - batch.offsets[rows]
         return sizes
 
-    def sets(self, texts: npt.NDArray[np.int64], settings: Dedup) -> Sets:
-        """The sets of shingles of the texts, which are in ascending order, until the next call."""
+    def sets(self, texts: npt.NDArray[np.int64], size: int, settings: Dedup) -> Sets:
+        """The sets of shingles of the texts, which are in ascending order, until the next call.
+
+        size: bytes of the texts, or more: a text has no more shingles.
+        """
         sizes, made, told = np.zeros(len(texts) + 1, np.int64), 0, rules(settings)
-        # A text has no more shingles than bytes; memory that nothing is written to costs nothing.
-        most = int(self.sizes(texts).sum())
-        if most > len(self._values):
-            self._values = np.empty(most, np.uint64)
+        if size > len(self._values):
+            # Most of it is never written to and costs nothing, as long as it is not of huge pages.
+            room = mmap.mmap(-1, 8 * max(size, 2 * len(self._values)))
+            self._values = np.frombuffer(room, np.uint64)
         for (first, batch), where in self._visit(texts):
             here = sizes[1 + where.start : 1 + where.stop]
             made = collect(*batch, texts[where] - first, told, self._values, made, here)

@@ -14,15 +14,14 @@ from numba import njit
 from danlu.corpus.dedup.characters import CODE, WORD
 from danlu.corpus.dedup.utf8 import decode, entry_of
 from danlu.corpus.dedup.words import GOLD, PIECE, STIR, U, notes, words_of
-from danlu.corpus.wide import load64
+from danlu.corpus.vector import WIDTH, between
+from danlu.corpus.wide import load64, trailing_zeros
 
 
 @njit(forceinline=True, _nrt=False)
 def finish(x):
     """A bijection of 64 bits after which each bit depends on all."""
     x ^= x >> U(32)
-    x *= STIR
-    x ^= x >> U(29)
     x *= STIR
     return x ^ (x >> U(32))
 
@@ -38,25 +37,42 @@ def power(exponent):
 
 @njit(_nrt=False)
 def characters_of(data, at, stop, end, table, units, made):
-    """The characters of a text that begin before `stop`, as `words.words_of` gives words."""
-    quick = min(stop, len(data) - 8)
-    while at < stop:
-        if at < quick:
-            # Most of Chinese, U+5000 to U+9FFF, is letters without a case, of three bytes.
-            x = load64(data, at)
-            if (x & U(0xFF)) - U(0xE5) < U(5):
-                high, low = (x & U(0xF)) << U(12), x >> U(16) & U(0x3F)
-                units[made] = (high | (x >> U(8) & U(0x3F)) << U(6) | low) + U(1)
+    """The characters of a text that begin in data[at:stop], as `words.words_of` gives words."""
+    while at < stop and at + WIDTH + 8 <= len(data):
+        begin = ~between(data, at, 0x80, 64)
+        if stop - at < WIDTH:
+            begin &= (U(1) << U(stop - at)) - U(1)
+        chinese = between(data, at, 0xE4, 6) & begin
+        stand, others = chinese, begin ^ chinese
+        while others:
+            place = trailing_zeros(others)
+            entry = entry_of(table, decode(data, at + place, end)[0])
+            stand |= U(entry & WORD != 0) << U(place)
+            others &= others - U(1)
+        while stand:
+            place = trailing_zeros(stand)
+            stand &= stand - U(1)
+            x = load64(data, at + place)
+            code = (x & U(0xF)) << U(12) | (x >> U(8) & U(0x3F)) << U(6) | x >> U(16) & U(0x3F)
+            # Most of Chinese, U+4E00 to U+9FFF, is letters without a case, of three bytes.
+            if chinese >> U(place) & U(1) and code - U(0x4E00) < U(0x5200):
+                units[U(made)] = code + U(1)
                 made += 1
-                at += 3
                 continue
-        code, size = decode(data, at, end)
-        at += size
-        entry = entry_of(table, code)
+            entry = entry_of(table, decode(data, at + place, end)[0])
+            units[U(made)] = U(entry & CODE) + U(1)
+            made += np.int64(entry & WORD != 0)
+        at += WIDTH
+    while at < stop:
+        entry, size = np.uint32(0), 1
+        if data[at] & 0xC0 != 0x80:
+            code, size = decode(data, at, end)
+            entry = entry_of(table, code)
         if entry & WORD:
-            units[made] = U(entry & CODE) + U(1)
+            units[U(made)] = U(entry & CODE) + U(1)
             made += 1
-    return made, at
+        at += size
+    return made, stop
 
 
 @njit
@@ -84,11 +100,12 @@ def roll(units, start, made, n, leaving, rolling, hashes, m):
         if start == n:
             hashes[m] = finish(rolling)
             m += 1
-    for k in range(start, made):
-        rolling = rolling * GOLD + (units[k] - units[k - n] * leaving)
-        hashes[m] = finish(rolling)
-        m += 1
-    return rolling, m
+    # Places that are unsigned: numba looks at each other one for whether it counts from the end.
+    ahead = U(m) - U(start)
+    for k in range(U(start), U(made)):
+        rolling = rolling * GOLD + (units[k] - units[k - U(n)] * leaving)
+        hashes[k + ahead] = finish(rolling)
+    return rolling, m + max(0, made - start)
 
 
 @njit

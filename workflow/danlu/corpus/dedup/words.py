@@ -63,7 +63,7 @@ def words_of_run(data, at, end, table, units, made):
     while at < end:
         code, size = decode(data, at, end)
         if entry_of(table, code) & WORD:
-            units[made], at = word_of_characters(data, at, end, table)
+            units[U(made)], at = word_of_characters(data, at, end, table)
             made += 1
         else:
             at += size
@@ -80,7 +80,7 @@ def words_of_bytes(data, at, start, end, table, lower, units, made):
         rest = first_bytes(load64(lower, start + 8), length - first)
         if not (group | rest) & HIGH:
             word = word_step(group, U(0))
-            units[made] = word_step(rest, word) if length > 8 else word
+            units[U(made)] = word_step(rest, word) if length > 8 else word
             return made + 1
     return words_of_run(data, at + start, at + end, table, units, made)
 
@@ -91,14 +91,14 @@ def mark(data, at, end, lower, runs):
     blocks = (end - at + 63) >> 6
     whole = min(blocks, (len(data) - at) >> 6)
     for block in range(whole):
-        runs[block] = word_bytes(data, at + 64 * block, lower, 64 * block)
+        runs[U(block)] = word_bytes(data, at + 64 * block, lower, 64 * block)
     for block in range(whole, blocks):
         for k in range(64 * block, 64 * block + 64, 8):
             store64(lower, k, window(data, at + k, end))
-        runs[block] = word_bytes(lower, 64 * block, lower, 64 * block)
+        runs[U(block)] = word_bytes(lower, 64 * block, lower, 64 * block)
     over = (end - at) & 63
     if over:
-        runs[blocks - 1] &= (U(1) << U(over)) - U(1)
+        runs[U(blocks - 1)] &= (U(1) << U(over)) - U(1)
     return blocks
 
 
@@ -114,7 +114,7 @@ def words_of(data, at, stop, end, table, noted, units, made):
     blocks = mark(data, at, stop, lower, runs)
     going_on, began = U(0), 0
     for block in range(blocks):
-        base, run = 64 * block, runs[block]
+        base, run = 64 * block, runs[U(block)]
         before = run << U(1) | going_on
         starts, ends = run & ~before, before & ~run
         if going_on:
