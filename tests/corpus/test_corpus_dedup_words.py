@@ -42,7 +42,8 @@ TEXTS = st.lists(st.one_of(WORDS, GAPS, st.text(max_size=20)), max_size=12).map(
 
 def sets(texts: list[str]) -> list[frozenset[int]]:
     """What the kernels compare the texts by."""
-    found = Corpus([Part(0, Batch.of(texts))]).sets(np.arange(len(texts)), RULES)
+    batch = Batch.of(texts)
+    found = Corpus([Part(0, batch)]).sets(np.arange(len(texts)), len(batch.data), RULES)
     bounds = found.starts.tolist()
     return [frozenset(found.values[a:b].tolist()) for a, b in pairwise(bounds)]
 

@@ -9,24 +9,21 @@ and no place is compared with the end of the data.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
+from numba import njit
 
-from danlu.corpus.compiled import compiled
-from danlu.corpus.vector import copy_plain
+from danlu.corpus.vector import between, copy_plain
 from danlu.corpus.wide import load64, store64, trailing_zeros
 
 DEPTH = 60
 DIGITS = 300
 
-BYTES = types.uint8[::1]
-_THREE, _THREES = np.uint64(0xC0C0F0), np.uint64(0x8080E0)
-_SIX, _SIXES = np.uint64(0xC0C0F0C0C0F0), np.uint64(0x8080E08080E0)
+U = np.uint64
 NOT_VOUCHED = -1
 # What an atom is: a whole number, or anything else.
 WHOLE, OTHER = 0, 1
 
 
-@compiled(types.int64(types.uint8))
+@njit(forceinline=True, _nrt=False)
 def _hex(c):
     if 48 <= c <= 57:
         return np.int64(c) - 48
@@ -36,7 +33,7 @@ def _hex(c):
     return np.int64(-1)
 
 
-@compiled(types.int64(BYTES, types.int64))
+@njit(_nrt=False)
 def _hex4(data, i):
     value = 0
     for k in range(4):
@@ -47,7 +44,7 @@ def _hex4(data, i):
     return value
 
 
-@compiled(types.int64(BYTES, types.int64, types.int64))
+@njit(_nrt=False)
 def _put(out, p, point):
     """Write a code point as UTF-8; where the next goes."""
     if point < 0x80:
@@ -69,7 +66,7 @@ def _put(out, p, point):
     return p + 4
 
 
-@compiled(types.int64(BYTES, types.int64))
+@njit(_nrt=False)
 def _sequence(data, i):
     """The length of the UTF-8 sequence of two to four bytes at i; 0 where it is none."""
     c, second = data[i], data[i + 1]
@@ -90,7 +87,7 @@ def _sequence(data, i):
     return 4
 
 
-@compiled(types.UniTuple(types.int64, 2)(BYTES, types.int64, BYTES, types.int64))
+@njit(_nrt=False)
 def _escape(data, i, out, p):
     """Write what the escape at i stands for; the places behind both, or NOT_VOUCHED."""
     c = data[i + 1]
@@ -125,7 +122,33 @@ def _escape(data, i, out, p):
     return i + 2, p + 1
 
 
-@compiled(types.UniTuple(types.int64, 2)(BYTES, types.int64, BYTES, types.int64))
+@njit(forceinline=True, _nrt=False)
+def whole(data, i, size):
+    """How many of data[i : i + size] are whole UTF-8 sequences of up to three bytes, or -1.
+
+    size: 1 to 64. Of a sequence that is not whole, no byte is counted; -1 where another byte, or a
+    sequence of four bytes, stands in between.
+    """
+    keep = ~U(0) >> U(64 - size)
+    two, three = between(data, i, 0xC2, 30) & keep, between(data, i, 0xE0, 16) & keep
+    if size == 64:
+        cut = three & U(0xC000000000000000) | two & U(0x8000000000000000)
+        if cut:
+            size = trailing_zeros(cut)
+            keep = ~U(0) >> U(64 - size)
+            two &= keep
+            three &= keep
+    further = between(data, i, 0x80, 64) & keep
+    odd = further ^ ((two | three) << U(1) | three << U(2))
+    odd |= between(data, i, 0xC0, 64) & keep ^ (two | three)
+    # Behind E0 the second byte is of the upper half of those that may follow, behind ED the lower.
+    lower = between(data, i, 0x80, 32)
+    odd |= between(data, i, 0xE0, 1) << U(1) & lower & keep
+    odd |= between(data, i, 0xED, 1) << U(1) & ~lower & further
+    return -1 if odd else size
+
+
+@njit(_nrt=False)
 def string(data, i, out, p):
     """Write the string whose first byte is at i, unescaped, to p.
 
@@ -139,6 +162,13 @@ def string(data, i, out, p):
             p += 64
             continue
         ahead = trailing_zeros(special)
+        if data[i + ahead] >= 0x80:
+            special &= ~between(data, i, 0x80, 0x80)
+            size = whole(data, i, trailing_zeros(special) if special else 64)
+            if size > 0:
+                i += size
+                p += size
+                continue
         i += ahead
         p += ahead
         c = data[i]
@@ -152,15 +182,7 @@ def string(data, i, out, p):
             return NOT_VOUCHED, p
         else:
             while data[i] >= 0x80:
-                x = load64(data, i)
-                store64(out, p, x)
-                # One or two characters of three bytes, as nearly all Chinese is; a first byte
-                # of E0 or ED allows fewer second ones.
-                if (x & _THREE) == _THREES and data[i] != 0xE0 and data[i] != 0xED:
-                    two = (x & _SIX) == _SIXES and data[i + 3] != 0xE0 and data[i + 3] != 0xED
-                    i += 6 if two else 3
-                    p += 6 if two else 3
-                    continue
+                store64(out, p, load64(data, i))
                 length = _sequence(data, i)
                 if length == 0:
                     return NOT_VOUCHED, p
@@ -168,21 +190,21 @@ def string(data, i, out, p):
                 p += length
 
 
-@compiled(types.int64(BYTES, types.int64))
+@njit(forceinline=True, _nrt=False)
 def blanks(data, i):
     while data[i] == 32 or data[i] == 9 or data[i] == 13:
         i += 1
     return i
 
 
-@compiled(types.int64(BYTES, types.int64))
+@njit(forceinline=True, _nrt=False)
 def _digits(data, i):
     while 48 <= data[i] <= 57:
         i += 1
     return i
 
 
-@compiled(types.UniTuple(types.int64, 2)(BYTES, types.int64))
+@njit(_nrt=False)
 def atom(data, i):
     """The number, true, false or null at i: the place behind it, and which of the kinds."""
     c = data[i]
@@ -216,7 +238,7 @@ def atom(data, i):
     return i, kind
 
 
-@compiled(types.int64(BYTES, types.int64, BYTES, types.int64))
+@njit(_nrt=False)
 def name(data, i, side, s):
     """The place of the value behind the name at i and its colon."""
     if data[i] != 0x22:
@@ -228,7 +250,7 @@ def name(data, i, side, s):
     return blanks(data, i + 1) if data[i] == 0x3A else NOT_VOUCHED
 
 
-@compiled(types.int64(BYTES, types.int64, BYTES, types.int64))
+@njit(_nrt=False)
 def nested(data, i, side, s):
     """The place behind the object or list at i, read with all that it holds.
 

@@ -13,51 +13,45 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow
-from numba import types
+from numba import njit, types
 from numpy.typing import NDArray
 
 from danlu.corpus import texts
 from danlu.corpus.compiled import compiled
 from danlu.corpus.json_values import (
-    BYTES,
     NOT_VOUCHED,
     WHOLE,
     atom,
     blanks,
-    name,
     nested,
     string,
 )
-from danlu.corpus.wide import equal_bytes, load64, trailing_zeros
+from danlu.corpus.wide import equal_bytes, first_bytes, load64, trailing_zeros
 
 # Bytes behind a block that belong to no line: the kernels load 64 at a time, from its last on.
 PADDING = 80
 # A name that no line holds, as it would have to be escaped.
 NO_NAME = b'"'
 
-_PLACES = types.int64[::1]
+BYTES, _PLACES = types.uint8[::1], types.int64[::1]
 
 
-@compiled(types.int64(BYTES, types.int64, types.int64, BYTES, _PLACES))
-def _column(data, start, end, names, places):
-    """Which of the names stands at start to end; -1 for another, -2 for an escaped one."""
+@njit(forceinline=True, _nrt=False)
+def _column(data, start, size, names, places):
+    """Which of the names is data[start : start + size]; -1 for another."""
+    first = first_bytes(load64(data, start), min(size, 8))
     for k in range(len(places) - 1):
-        if places[k + 1] - places[k] != end - start:
-            continue
-        same = True
-        for q in range(end - start):
-            if data[start + q] != names[places[k] + q]:
-                same = False
-                break
-        if same:
-            return k
-    for q in range(start, end):
-        if data[q] == 0x5C:
-            return -2
+        at = places[k]
+        if places[k + 1] - at == size and first_bytes(load64(names, at), min(size, 8)) == first:
+            same = True
+            for q in range(8, size):
+                same &= data[start + q] == names[at + q]
+            if same:
+                return k
     return -1
 
 
-@compiled(types.boolean(BYTES, types.int64, types.int64))
+@njit(forceinline=True, _nrt=False)
 def _shows(out, start, end):
     """Whether a byte says for sure that the text is not blank."""
     for k in range(start, end):  # noqa: SIM110, numba has no generators
@@ -66,7 +60,13 @@ def _shows(out, start, end):
     return False
 
 
-@compiled(types.int64(BYTES, types.int64, types.int64))
+@njit(forceinline=True, _nrt=False)
+def _maybe_blank(column, filled, ends, k):
+    """Whether column k is told of a line, and is not `_shows`."""
+    return ends[k] > filled[k] and not _shows(column, filled[k], ends[k])
+
+
+@njit(forceinline=True, _nrt=False)
 def _tag(out, start, end):
     """Make a language tag lower case; the end of its first part, or NOT_VOUCHED."""
     for k in range(start, end):
@@ -83,9 +83,7 @@ def _tag(out, start, end):
 _COLUMNS = types.UniTuple(BYTES, 4)
 
 
-@compiled(
-    types.int64(BYTES, types.int64, BYTES, _PLACES, _COLUMNS, _PLACES, _PLACES, BYTES),
-)
+@njit(_nrt=False)
 def _line(data, i, names, places, columns, filled, ends, side):
     """Read the object at i; the place of its line's end, or NOT_VOUCHED.
 
@@ -102,26 +100,33 @@ def _line(data, i, names, places, columns, filled, ends, side):
     if data[i] == 0x7D:
         return NOT_VOUCHED
     while True:
+        if data[i] != 0x22:
+            return NOT_VOUCHED
         start = i + 1
-        i = name(data, i, side, 0)
-        if i < 0:
+        i, size = string(data, start, side, 0)
+        # One that is shorter than it stands there was escaped.
+        if i < 0 or size != i - 1 - start:
             return NOT_VOUCHED
-        end = start
-        while data[end] != 0x22:
-            end += 1 + (data[end] == 0x5C)
-        k = _column(data, start, end, names, places)
-        if k == -2:
+        k = _column(data, start, size, names, places)
+        i = blanks(data, i)
+        if data[i] != 0x3A:
             return NOT_VOUCHED
+        i = blanks(data, i + 1)
         if k >= 0:
             if seen >> k & 1:
                 return NOT_VOUCHED
             seen |= 1 << k
         c = data[i]
+        # Not columns[k]: numba copies the tuple for a place that it does not know.
         if c == 0x22:
             if k == 0:
                 i, ends[0] = string(data, i + 1, columns[0], filled[0])
-            elif k > 0:
-                i, ends[k] = string(data, i + 1, columns[k], filled[k])
+            elif k == 1:
+                i, ends[1] = string(data, i + 1, columns[1], filled[1])
+            elif k == 2:
+                i, ends[2] = string(data, i + 1, columns[2], filled[2])
+            elif k == 3:
+                i, ends[3] = string(data, i + 1, columns[3], filled[3])
             else:
                 i, _ = string(data, i + 1, side, 0)
         elif k == 0:
@@ -146,9 +151,12 @@ def _line(data, i, names, places, columns, filled, ends, side):
             return NOT_VOUCHED
     if not seen & 1:
         return NOT_VOUCHED
-    for k in range(1, 4):
-        if ends[k] > filled[k] and not _shows(columns[k], filled[k], ends[k]):
-            return NOT_VOUCHED
+    if (
+        _maybe_blank(columns[1], filled, ends, 1)
+        or _maybe_blank(columns[2], filled, ends, 2)
+        or _maybe_blank(columns[3], filled, ends, 3)
+    ):
+        return NOT_VOUCHED
     if ends[2] > filled[2]:
         ends[2] = _tag(columns[2], filled[2], ends[2])
         if ends[2] < 0:
@@ -156,7 +164,7 @@ def _line(data, i, names, places, columns, filled, ends, side):
     return blanks(data, i + 1)
 
 
-@compiled(types.int64(BYTES, types.int64))
+@njit(_nrt=False)
 def _line_end(data, i):
     """The place of the next line feed; behind the last byte there is padding, not a line."""
     while True:
@@ -176,8 +184,8 @@ def read_lines(data, start, size, names, places, columns, offsets, lines, carefu
     """Read the lines of data[start:size] as far as there is room; the place behind the last read.
 
     data: as in `parts`.
-    names: those of the columns text, id, language and source, one behind the other;
-    places: where each begins, and the end of the last.
+    names: those of the columns text, id, language and source, one behind the other, and eight
+    more bytes; places: where each begins, and the end of the last.
     columns: four arrays of bytes that take the values; each and `side` of at least size - start
     + PADDING bytes. offsets: int64 [4, rows + 1], where the values of the documents begin
     and end. lines: int64 [rows], the documents' lines, from 0. careful: int64 [rows, 3], line,
@@ -240,7 +248,7 @@ class Reader:
         """
         if len(set(names)) < len(names):
             names = [NO_NAME] * len(names)
-        self._names = np.frombuffer(bytearray(b"".join(names)), np.uint8)
+        self._names = np.frombuffer(bytearray(b"".join(names) + bytes(8)), np.uint8)
         self._places = np.cumsum([0, *map(len, names)])
         self._small = [np.empty(0, np.uint8) for _ in range(4)]
         self._offsets, self._counts = np.empty((4, most + 1), np.int64), np.empty(3, np.int64)

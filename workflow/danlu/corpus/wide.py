@@ -70,6 +70,12 @@ def trailing_zeros(_typing: Any, value: Any) -> Any:
     return types.int64(types.uint64), generate
 
 
+@njit(forceinline=True, _nrt=False)
+def first_bytes(x, count):
+    """The first `count` bytes of x, 0 to 8 of them; the others become 0."""
+    return x if count == 8 else x & ((np.uint64(1) << np.uint64(8 * count)) - np.uint64(1))
+
+
 @njit(inline="always")
 def zero_bytes(x):
     """The high bit of each byte of x that is 0; above the first, other bits may be set too."""

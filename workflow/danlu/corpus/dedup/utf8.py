@@ -12,12 +12,6 @@ U = np.uint64
 
 
 @njit(forceinline=True, _nrt=False)
-def first_bytes(x, count):
-    """The first `count` bytes of x, 0 to 8 of them; the others become 0."""
-    return x if count == 8 else x & ((U(1) << U(8 * count)) - U(1))
-
-
-@njit(forceinline=True, _nrt=False)
 def window(data, at, end):
     """The eight bytes from `at` on; those from `end` on are 0."""
     if at + 8 <= end:

@@ -7,10 +7,10 @@ from numba import njit
 
 from danlu.corpus.dedup.characters import BLANK, LETTERS, UNSPACED_SCRIPT
 from danlu.corpus.dedup.shingling import finish
-from danlu.corpus.dedup.utf8 import decode, entry_of, first_bytes, window
+from danlu.corpus.dedup.utf8 import decode, entry_of, window
 from danlu.corpus.dedup.words import GOLD, STIR, U, word_step
 from danlu.corpus.vector import between, letters, ones
-from danlu.corpus.wide import load64, store64, trailing_zeros
+from danlu.corpus.wide import first_bytes, load64, store64, trailing_zeros
 
 LANES = (GOLD, STIR, ~GOLD, ~STIR)
 """Of a hash that has taken nothing."""

@@ -12,9 +12,9 @@ import numpy as np
 from numba import njit
 
 from danlu.corpus.dedup.characters import CODE, WORD
-from danlu.corpus.dedup.utf8 import decode, entry_of, first_bytes, utf8, window
+from danlu.corpus.dedup.utf8 import decode, entry_of, utf8, window
 from danlu.corpus.vector import word_bytes
-from danlu.corpus.wide import HIGH, load64, store64, trailing_zeros
+from danlu.corpus.wide import HIGH, first_bytes, load64, store64, trailing_zeros
 
 U = np.uint64
 # Odd, of no structure: from SplitMix64 and MurmurHash3's kin.
