@@ -22,6 +22,8 @@ LOW_HALF = U(0xFFFFFFFF)
 BORROWED = U(1 << 63)
 FEW = 16
 """Where at most one of so many bins is empty, the empty ones borrow."""
+ENOUGH = 3
+"""Of so many shingles a bin, one round mostly leaves few empty."""
 
 
 @njit(_nrt=False)
@@ -47,27 +49,42 @@ def borrow(values, salt):
             values[bin_] = value | BORROWED
 
 
+@njit(forceinline=True, _nrt=False)
+def put(values, half, marked):
+    """Let 32 bits fall into their bin, which keeps the smallest of what falls into it."""
+    spread = half * U(len(values))
+    bin_ = spread >> U(32)
+    values[bin_] = min(values[bin_], marked | (spread & LOW_HALF))
+
+
 @njit(_nrt=False)
 def fill_bins(hashes, m, seed, values):
     """Let values uint64[bins] be the signature of the shingles hashes[:m], one at least.
 
-    A value of an earlier round is smaller, so a bin that has one keeps it.
+    A value of an earlier round is smaller, so a bin that has one keeps it. Of a text so short that
+    one round will hardly do, each is made of both halves of a hash.
     """
-    bins = U(len(values))
-    for bin_ in range(len(values)):
+    bins = len(values)
+    for bin_ in range(bins):
         values[bin_] = EMPTY
-    turn, empty = U(0), len(values)
-    while empty > len(values) // FEW:
-        marked, salt = turn << U(32), finish(seed + turn * GOLD)
-        for k in range(m):
-            x = (hashes[k] ^ salt) * STIR
-            bin_ = (x >> U(32)) * bins >> U(32)
-            values[bin_] = min(values[bin_], marked | (x & LOW_HALF))
+    short, turn, empty = m < ENOUGH * bins, U(0), bins
+    while empty > bins // FEW:
+        salt = finish(seed + turn * GOLD)
+        first, second = turn << U(33), turn << U(33) | U(1 << 32)
+        if short:
+            for k in range(m):
+                x = (hashes[k] ^ salt) * STIR
+                put(values, x >> U(32), first)
+                put(values, x & LOW_HALF, second)
+        else:
+            for k in range(m):
+                put(values, (hashes[k] ^ salt) * STIR >> U(32), first)
         turn += U(1)
         empty = 0
-        for bin_ in range(len(values)):
+        for bin_ in range(bins):
             empty += values[bin_] == EMPTY
-    borrow(values, finish(seed + GOLD))
+    if empty:
+        borrow(values, finish(seed + GOLD))
 
 
 @njit(_nrt=False)
@@ -78,12 +95,12 @@ def minhash(hashes, m, seed, values, keys, signatures, text):
     bits. values: uint64[bands * rows], of any content.
     """
     fill_bins(hashes, m, seed, values)
-    rows = len(values) // len(keys)
     for bin_ in range(len(values)):
         signatures[text, bin_] = np.uint8(values[bin_] & U(0xFF))
-    for band in range(len(keys)):
-        state, factor = U(band), GOLD
-        for row in range(U(band * rows), U((band + 1) * rows)):
-            state += values[row] * factor
-            factor *= GOLD
+    bands, at = U(len(keys)), U(0)
+    for band in range(bands):
+        state, end = band, at + U(len(values)) // bands
+        while at < end:
+            state = state * GOLD + values[at]
+            at += U(1)
         keys[band, text] = key_of(state)

@@ -14,7 +14,7 @@ from danlu.config import Dedup
 from danlu.corpus.compiled import compiled
 from danlu.corpus.dedup.shingling import power, room_to_shingle, shingles
 from danlu.corpus.dedup.texts import BYTES, PLACES, RULES, Batch, rules
-from danlu.corpus.dedup.whole import look
+from danlu.corpus.dedup.whole import TAIL, is_unspaced
 from danlu.corpus.dedup.words import U
 
 
@@ -62,14 +62,14 @@ def collect(data, offsets, rows, told, values, made, sizes):
     of rows[k]. told: `texts.rules`.
     """
     words, characters, entries, share = told
-    room, tail = room_to_shingle(max(words, characters)), np.empty(64, np.uint8)
+    room, tail = room_to_shingle(max(words, characters)), np.empty(TAIL, np.uint8)
     leaves_words, leaves_characters = power(words), power(characters)
     hashes, table = np.empty(1 << 12, np.uint64), np.empty(1 << 12, np.uint64)
     for k in range(len(rows)):
         at, end = offsets[rows[k]], offsets[rows[k] + 1]
         if end - at > len(hashes):
             hashes = np.empty(2 * (end - at), np.uint64)
-        unspaced = look(data, at, end, entries, share, tail)[2]
+        unspaced = is_unspaced(data, at, end, entries, share, tail)
         n, leaving = (characters, leaves_characters) if unspaced else (words, leaves_words)
         m = shingles(data, at, end, unspaced, n, leaving, entries, room, hashes, 0)
         before = made

@@ -15,7 +15,7 @@ from danlu.corpus.dedup.minhash import minhash
 from danlu.corpus.dedup.shingling import power, room_to_shingle, shingles
 from danlu.corpus.dedup.simhash import DIFFERENT_BITS, MASKS, simhash
 from danlu.corpus.dedup.texts import BYTES, PLACES, RULES, Batch, rules
-from danlu.corpus.dedup.whole import look
+from danlu.corpus.dedup.whole import TAIL, look
 from danlu.corpus.dedup.words import U
 
 MINHASH, SIMHASH = 1, 2
@@ -39,7 +39,7 @@ def sign(data, offsets, told, method, seed, keys, signatures, digests):
     told: `texts.rules`. method: MINHASH, SIMHASH, or 0 where only digests are asked for.
     """
     words, characters, entries, share = told
-    room, tail = room_to_shingle(max(words, characters)), np.empty(64, np.uint8)
+    room, tail = room_to_shingle(max(words, characters)), np.empty(TAIL, np.uint8)
     leaves_words, leaves_characters = power(words), power(characters)
     hashes = np.empty(1 << 12, np.uint64)
     scratch = np.empty(max(64, signatures.shape[1]), np.uint64)

@@ -14,6 +14,8 @@ from danlu.corpus.wide import first_bytes, load64, store64, trailing_zeros
 
 LANES = (GOLD, STIR, ~GOLD, ~STIR)
 """Of a hash that has taken nothing."""
+TAIL = 72
+"""Bytes that are loaded to look at 64."""
 
 
 @njit(forceinline=True, _nrt=False)
@@ -64,11 +66,15 @@ def survey_block(data, at, keep):
 def survey_beyond(data, at, keep):
     """Of the 64 bytes at `at`, which begin characters beyond ASCII, such of three bytes or more,
     such of U+5000 to U+9FFF, and such that may be blanks; all & keep."""
+    # Of what begins with E3 only U+3000 is a blank, and most of it is what points Chinese.
+    wide = (
+        between(data, at, 0xE3, 1) & between(data, at + 1, 0x80, 1) & between(data, at + 2, 0x80, 1)
+    )
     return (
         between(data, at, 0xC0, 64) & keep,
         between(data, at, 0xE0, 32) & keep,
         between(data, at, 0xE5, 5) & keep,
-        (between(data, at, 0xC2, 1) | between(data, at, 0xE1, 3)) & keep,
+        (between(data, at, 0xC2, 1) | between(data, at, 0xE1, 2) | wide) & keep,
     )
 
 
@@ -78,15 +84,15 @@ def survey(data, at, end, entries, tail):
 
     plain: each of its blanks is a single space. letters: those of ASCII; characters: those
     beyond ASCII; three: those of three bytes or more; han: those of U+5000 to U+9FFF, all of them
-    letters of Chinese. tail: uint8[64], of any content.
+    letters of Chinese. tail: uint8[TAIL], of any content.
     """
     odd, before = U(0), U(1)
     ascii_letters, characters, three, han = 0, 0, 0, 0
     while at < end:
         keep = ~U(0) if end - at >= 64 else (U(1) << U(end - at)) - U(1)
-        near_end = at + 64 > len(data)
+        near_end = at + TAIL > len(data)
         if near_end:
-            for k in range(0, 64, 8):
+            for k in range(0, TAIL, 8):
                 store64(tail, k, window(data, at + k, end))
             blanks, spaces, ascii_ = survey_block(tail, 0, keep)
             high = between(tail, 0, 0x80, 0x80) & keep
@@ -153,8 +159,19 @@ def digest(data, at, end, entries):
 
 
 @njit(_nrt=False)
-def unspaced_by_count(data, at, end, entries, share):
-    """Whether that share of the letters are of scripts without blanks between words."""
+def mostly_unspaced(data, at, end, entries, share, surveyed):
+    """Whether that share of the letters are of scripts without blanks between words.
+
+    All their characters take three bytes or more. surveyed: what `survey` says of the text.
+    """
+    _, ascii_letters, characters, three, han = surveyed
+    if not three:
+        return False
+    # Mostly rough counts decide.
+    if han >= share * (ascii_letters + characters):
+        return True
+    if three < share * ascii_letters:
+        return False
     letters, unspaced = 0, 0
     while at < end:
         code, size = decode(data, at, end)
@@ -166,20 +183,20 @@ def unspaced_by_count(data, at, end, entries, share):
 
 
 @njit(_nrt=False)
+def is_unspaced(data, at, end, entries, share, tail):
+    """Whether the text is compared by characters; the arguments are those of `look`."""
+    surveyed = survey(data, at, end, entries, tail)
+    return mostly_unspaced(data, at, end, entries, share, surveyed)
+
+
+@njit(_nrt=False)
 def look(data, at, end, entries, share, tail):
     """A 128-bit hash of the text with each run of blanks as one, and whether it is unspaced.
 
-    share: of its letters, how many must be of scripts that put no blanks between words; all
-    their characters take three bytes or more. tail: uint8[64], of any content.
+    share: of its letters, how many must be of scripts that put no blanks between words.
+    tail: uint8[TAIL], of any content.
     """
     end = without_trailing_blanks(data, at, end, entries)
-    plain, ascii_letters, characters, three, han = survey(data, at, end, entries, tail)
-    one, other = plain_digest(data, at, end) if plain else digest(data, at, end, entries)
-    if not three:
-        return one, other, False
-    # Mostly rough counts decide.
-    if han >= share * (ascii_letters + characters):
-        return one, other, True
-    if three < share * ascii_letters:
-        return one, other, False
-    return one, other, unspaced_by_count(data, at, end, entries, share)
+    surveyed = survey(data, at, end, entries, tail)
+    one, other = plain_digest(data, at, end) if surveyed[0] else digest(data, at, end, entries)
+    return one, other, mostly_unspaced(data, at, end, entries, share, surveyed)
