@@ -143,10 +143,12 @@ class Signed(NamedTuple):
 
     def _numbers(self, name: str, row: int) -> Iterator[npt.NDArray[np.uint64]]:
         """A row of keys.u64 or digests.u64, some documents at a time."""
-        with (self.folder / f"{name}.u64").open("rb", buffering=0) as stream:
-            stream.seek(8 * row * self.documents)
-            for start in range(0, self.documents, DOCUMENTS):
-                yield np.fromfile(stream, "<u8", min(DOCUMENTS, self.documents - start))
+        if not self.documents:
+            return
+        path, start = self.folder / f"{name}.u64", 8 * row * self.documents
+        numbers = np.asarray(np.memmap(path, "<u8", "r", start, (self.documents,)))
+        for first in range(0, self.documents, DOCUMENTS):
+            yield numbers[first : first + DOCUMENTS]
 
     def rows(self, documents: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
         """The signatures uint8[., width] of these documents of the shard."""
