@@ -7,7 +7,7 @@ be had is told and left out. The last line is JSON.
 
 CPU-seconds are user and system time of all threads, from the first byte read to the last written,
 with everything imported and, for Danlu, compiled; the compilation is told apart. A tool that takes
-less than twenty seconds runs three times and the least counts: a machine shared with others makes
+less than twenty seconds runs five times and the least counts: a machine shared with others makes
 a run longer and none shorter. Before each, memory is taken from the machine's host (TAKEN in parts/peers.py).
 datatrove, which takes minutes for what the others do in seconds, gets the first documents only.
 """
@@ -34,7 +34,7 @@ from danlu import cache as user_cache
 HERE = Path(__file__).parent
 PEERS = ("rensa", "gaoya", "datasketch", "datatrove")
 DATATROVE_DOCUMENTS = 4000
-RUNS, LONG = 3, 20
+RUNS, LONG = 5, 20
 """How often a tool runs, and from how many CPU-seconds on it does only once."""
 
 
