@@ -24,8 +24,9 @@ from typing import Any, BinaryIO
 THRESHOLD = 0.7
 N = 5
 TAKEN = 1 << 29
-"""Bytes of memory that another process takes and gives back just before a tool begins: what a virtual
-machine has never used, or has returned to its host, costs its first user ten times what it costs to fill."""
+"""Bytes of memory, and as many of a file, that are taken and given back just before a tool begins: what
+a virtual machine has never used, or has returned to its host, costs its first user ten times what it costs
+to fill."""
 PIECES = os.sysconf("SC_IOV_MAX")
 """Pieces that one call writes at most."""
 WORD = re.compile(r"\w+")
@@ -200,6 +201,15 @@ def _write(stream: BinaryIO, pieces: list[memoryview]) -> None:
                     done += stream.write(rest)
 
 
+def take_memory(folder: Path) -> None:
+    """Have TAKEN bytes as a process has them, and as many as files have them."""
+    subprocess.run([sys.executable, "-c", f"b'1' * {TAKEN}"], check=True)
+    block = bytes(1 << 22)
+    with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+        for _ in range(TAKEN // len(block)):
+            file.write(block)
+
+
 def cpu_seconds() -> float:
     """Of this process and those it waited for, user and system."""
     used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
@@ -215,7 +225,7 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     told = parser.parse_args()
     run = TOOLS[told.tool]()
-    subprocess.run([sys.executable, "-c", f"b'1' * {TAKEN}"], check=True)
+    take_memory(told.out.parent)
     start = cpu_seconds()
     decided = list(run(told.source, told.lang == "zh"))
     peak = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())
