@@ -121,7 +121,12 @@ def made_corpus(folder: Path) -> Path:
         {"rule": "c4.sentences", "documents": 0, "bytes": 0, "examples": []},
     ]  # fmt: skip
     folder.mkdir(parents=True)
-    (folder / "stats.json").write_text(json.dumps({"dropped": rules}))
+    outcome = {
+        "read": {"documents": 1205},
+        "rejected": {"lines": 2},
+        "split": {"train": {"documents": 1100}, "heldout": {"documents": 104}},
+    }
+    (folder / "stats.json").write_text(json.dumps({**outcome, "dropped": rules}))
     return folder
 
 
@@ -130,8 +135,12 @@ def test_corpus_lists_the_rules_of_the_newest_corpus(project):
     made_corpus(project / "build/corpus/bbbbbbbbbbbb")
     lines = danlu("corpus", "show").output.splitlines()
     assert lines[0].endswith("build/corpus/bbbbbbbbbbbb")
-    assert lines[3].split() == ["near_duplicate", "1", "2.0", "KiB", "en", "1"]
-    assert lines[4].split() == ["c4.sentences", "0", "0", "B", "none"]
+    assert lines[2:4] == [
+        "1,205 documents read; 1,100 kept for training, 104 held out",
+        "2 lines are no documents; rejected.jsonl says why",
+    ]
+    assert lines[6].split() == ["near_duplicate", "1", "2.0", "KiB", "en", "1"]
+    assert lines[7].split() == ["c4.sentences", "0", "0", "B", "none"]
 
 
 def test_corpus_shows_examples_of_a_rule(project):

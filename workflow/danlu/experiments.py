@@ -155,9 +155,10 @@ def resolve(
     """
     overlay = config.parent / "experiments" / f"{name}.yaml"
     if not overlay.is_file():
-        known = sorted(p.stem for p in overlay.parent.glob("*.yaml"))
+        folder = config.parent / "experiments"
+        known = ", ".join(sorted(p.stem for p in folder.glob("*.yaml"))) or "none there"
         raise ConfigurationError(
-            [f"{config}: experiments: found {name}; allowed: {', '.join(known) or 'none there'}"]
+            [f"experiments: found {name}; allowed: {known} (the files of {folder})"]
         )
     layers = [read_layer(config, "defaults"), read_layer(overlay)]
     return build(layers, {"name": name, "target": target}, npu)

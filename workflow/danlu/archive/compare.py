@@ -63,7 +63,8 @@ class Comparison:
             if key == "data md5" or key == "patch" or key.startswith(("code: ", "package: "))
         ]
         if settings and other:
-            found.append(f"beside the settings, {', '.join(other)} differ too")
+            verb = "differs" if len(other) == 1 else "differ"
+            found.append(f"beside the settings, {', '.join(other)} {verb} too")
         return found
 
     def record(self) -> dict[str, Any]:

@@ -11,15 +11,21 @@ from danlu.errors import DanluError
 COLUMNS = ("rule", "documents", "bytes", "examples")
 
 
-def read(corpus: Path) -> list[dict[str, Any]]:
+def read(corpus: Path) -> tuple[list[dict[str, Any]], dict[str, int]]:
     """The rules of a corpus (its folder, or its stats.json), each with counts and examples.
 
+    And how many documents were read, kept for training and held out, and how many lines are none.
     Raises DanluError where there is none, or where it is damaged.
     """
     file = corpus if corpus.suffix == ".json" else corpus / "stats.json"
     try:
-        rules = json.loads(file.read_text(encoding="utf-8"))["dropped"]
-        return [{**rule, **{key: rule[key] for key in COLUMNS}} for rule in rules]
+        stats = json.loads(file.read_text(encoding="utf-8"))
+        rules = [{**rule, **{key: rule[key] for key in COLUMNS}} for rule in stats["dropped"]]
+        return rules, {
+            "read": stats["read"]["documents"],
+            "rejected": stats["rejected"]["lines"],
+            **{side: stats["split"][side]["documents"] for side in ("train", "heldout")},
+        }
     except OSError as error:
         raise DanluError(
             f"{file}: cannot be read ({error.strerror}); expected the stats.json of a corpus, as "

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
+
 from danlu.errors import DanluError
 
 
@@ -24,3 +26,16 @@ def find_project(start: Path | None = None) -> Path:
         f"{here}: neither this folder nor one above it holds Snakefile and config/config.yaml; "
         "go to the folder of a Danlu project"
     )
+
+
+def find_path(path: Path) -> Path:
+    """A path that a person typed: from the current folder, or else from that of the project.
+
+    Raises click.BadParameter where there is neither.
+    """
+    if path.exists():
+        return path
+    inside = find_project() / path
+    if not inside.exists():
+        raise click.BadParameter(f"{path}: not there, nor is {inside}")
+    return inside

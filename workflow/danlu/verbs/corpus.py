@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from danlu.errors import DanluError
-from danlu.verbs import find_project, terminal
+from danlu.verbs import find_path, find_project, terminal
 
 HEADER = ("rule", "documents", "bytes", "by language")
 
@@ -30,7 +30,7 @@ def command() -> None:
 @click.option("--run", help="The corpus of this run: a date, a name, or a path.")
 @click.option(
     "--corpus",
-    type=click.Path(exists=True, path_type=Path),
+    type=click.Path(path_type=Path),
     help="This corpus: a folder build/corpus/<key>.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Write the result as JSON.")
@@ -51,14 +51,17 @@ def show(rule: str | None, run: str | None, corpus: Path | None, as_json: bool) 
 
     if run and corpus:
         raise click.UsageError("either --run or --corpus names the corpus, not both")
-    folder = corpus or (_of_run(run) if run else dropped.newest(find_project() / "build"))
-    rules = dropped.read(folder)
+    if corpus:
+        folder = find_path(corpus)
+    else:
+        folder = _of_run(run) if run else dropped.newest(find_project() / "build")
+    rules, outcome = dropped.read(folder)
     found = dropped.by_rule(rules, rule) if rule else None
     if as_json:
-        terminal.show_json({"corpus": str(folder), "dropped": found or rules})
+        terminal.show_json({"corpus": str(folder), **outcome, "dropped": found or rules})
     else:
         print(f"{folder}\n")
-        print(render(found) if found else summary(rules))
+        print(render(found) if found else summary(rules, outcome))
 
 
 def _of_run(reference: str) -> Path:
@@ -76,10 +79,16 @@ def _of_run(reference: str) -> Path:
     return folder
 
 
-def summary(rules: list[dict[str, Any]]) -> str:
-    """What each rule dropped, for a person."""
+def summary(rules: list[dict[str, Any]], outcome: dict[str, int]) -> str:
+    """What came of the documents, and what each rule dropped, for a person."""
+    head = (
+        f"{outcome['read']:,} documents read; {outcome['train']:,} kept for training, "
+        f"{outcome['heldout']:,} held out\n"
+    )
+    if outcome["rejected"]:
+        head += f"{outcome['rejected']:,} lines are no documents; rejected.jsonl says why\n"
     rows = [(r["rule"], r["documents"], terminal.size(r["bytes"]), _languages(r)) for r in rules]
-    return terminal.table(HEADER, rows)
+    return head + "\n" + terminal.table(HEADER, rows)
 
 
 def render(rule: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from danlu.verbs import terminal
+from danlu.verbs import find_path, terminal
 
 HEADER = ("place", "document", "position", "token", "text", "label", "loss")
 
@@ -24,7 +24,7 @@ def command() -> None:
 
 
 @command.command(name="show")
-@click.argument("path", type=click.Path(exists=True, path_type=Path))
+@click.argument("path", type=click.Path(path_type=Path))
 @click.argument("row", type=click.IntRange(min=0))
 @click.option(
     "--tokenizer",
@@ -46,7 +46,7 @@ def show(path: Path, row: int, tokenizer: Path | None, as_json: bool) -> None:
     """
     from danlu.records import show as shown
 
-    found = shown.read(path, row, tokenizer)
+    found = shown.read(find_path(path), row, tokenizer)
     if as_json:
         terminal.show_json(asdict(found))
         return
