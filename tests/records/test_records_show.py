@@ -7,7 +7,9 @@ import pytest
 from click.testing import CliRunner
 
 from danlu.cli import main
+from danlu.records import show
 from danlu.records.build import build
+from danlu.tokenizer import bpe
 
 
 @pytest.fixture
@@ -47,6 +49,14 @@ def test_a_row_is_shown_with_its_texts_and_a_line_a_place(records):
         "    5         1         5      6  '法'         7     1",
         "    6         1         6      7  '律'         2     1",
         "    7         1         7      2  '<end>'      5     0",
+    ]
+
+
+def test_what_is_no_whole_character_is_spelt_by_its_bytes():
+    encoder = bpe.train(["法法 law"], 258, 2, ["<end>"])  # one pair of bytes in "法" is merged
+    tokens = encoder.encode("法 law 和\x01").ids
+    assert [show._spelt(encoder, token) for token in (0, *tokens)] == [
+        *("<end>", "<E6>", "<B3 95>", " ", "l", "a", "w", " ", "<E5>", "<92>", "<8C>", "\x01")
     ]
 
 

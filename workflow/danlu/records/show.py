@@ -6,12 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, decoders
 
 from danlu import publish
 from danlu.errors import DanluError
 from danlu.records import manifest
 from danlu.tokenizer import ids
+
+# How byte-level BPE spells bytes: those that are printable as themselves, the others in order from
+# U+0100 on (openai/gpt-2, src/encoder.py, bytes_to_unicode).
+_PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
+_OTHERS = (byte for byte in range(0x100) if byte not in _PRINTABLE)
+_BYTES = {chr(byte): byte for byte in _PRINTABLE} | {
+    chr(0x100 + k): byte for k, byte in enumerate(_OTHERS)
+}
 
 
 @dataclass(frozen=True)
@@ -107,9 +115,14 @@ def _row(
 
 
 def _spelt(encoder: Tokenizer, token: int) -> str:
-    """A token as text, or where it is no whole characters as tokenizer.json writes it."""
+    """A token as text, or where it is no whole characters by its bytes, as <E6 B3>."""
     text = encoder.decode([token], skip_special_tokens=False)
-    return encoder.id_to_token(token) or "" if "\ufffd" in text or not text else text
+    if text and "\ufffd" not in text:
+        return text
+    written = encoder.id_to_token(token) or ""
+    if not isinstance(encoder.decoder, decoders.ByteLevel) or not _BYTES.keys() >= set(written):
+        return written
+    return "<" + " ".join(f"{_BYTES[character]:02X}" for character in written) + ">"
 
 
 def _tokenizer(folder: Path, told: manifest.Manifest, given: Path | None) -> Tokenizer | None:
