@@ -288,6 +288,7 @@ def test_a_plan_knows_what_is_made_already(project):
     shown = danlu("plan", "baseline").stdout
     assert f"0.50 passes over the {told['tokens'] * 2:,} tokens of the records" in shown
     assert f"+ python -m danlu.records --corpus build/corpus/{told['keys']['corpus']}" in shown
+    assert " --settings ... --out build/records/" in shown
 
 
 def test_what_eight_npus_would_run_is_planned_without_them(project):

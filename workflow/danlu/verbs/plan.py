@@ -199,11 +199,23 @@ def render(plan: dict[str, Any]) -> str:
         *((f"{stage} key", key) for stage, key in plan["keys"].items()),
     ]
     lines = [f"{plan['experiment']}", *(f"  {name:<14}  {text}" for name, text in rows), ""]
-    lines.append("commands, + where the result is there (snakemake -n says if its code changed):")
+    lines.append(
+        "commands, + where the result is there (snakemake -n says if its code changed); --json has "
+        "their settings too:"
+    )
     for each in plan["commands"]:
         often = f"   (and so on, {each['times']} of them)" if each["times"] > 1 else ""
-        lines.append(f"{'+' if each['there'] else ' '} {each['command']}{often}")
+        lines.append(f"{'+' if each['there'] else ' '} {_shortened(each['command'])}{often}")
     return "\n".join(lines)
+
+
+def _shortened(command: str) -> str:
+    """A command without the settings of its stage, which are a page of JSON."""
+    words = shlex.split(command)
+    for place in range(1, len(words)):
+        if words[place - 1] == "--settings":
+            words[place] = "..."
+    return shlex.join(words)
 
 
 def _manifest_tokens(path: Path) -> int | None:
