@@ -176,8 +176,7 @@ def test_by_hand_a_fault_is_a_line_and_exit_status_1(project):
     run = ("open", "--run", "runs/2026-01-31-tiny", "--data-md5", MD5)
     done = archive(project, *run, "--experiment", "tyni")
     assert done.returncode == 1
-    told = "experiments: found tyni; allowed: tiny (the files of config/experiments)"
-    assert done.stderr == f"danlu: {told}\n"
+    assert done.stderr == "danlu: config/experiments: experiments: found tyni; allowed: tiny\n"
     assert not (project / "runs").exists()
 
 

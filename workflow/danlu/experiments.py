@@ -157,9 +157,7 @@ def resolve(
     if not overlay.is_file():
         folder = config.parent / "experiments"
         known = ", ".join(sorted(p.stem for p in folder.glob("*.yaml"))) or "none there"
-        raise ConfigurationError(
-            [f"experiments: found {name}; allowed: {known} (the files of {folder})"]
-        )
+        raise ConfigurationError([f"{folder}: experiments: found {name}; allowed: {known}"])
     layers = [read_layer(config, "defaults"), read_layer(overlay)]
     return build(layers, {"name": name, "target": target}, npu)
 
