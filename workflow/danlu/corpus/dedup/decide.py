@@ -110,7 +110,7 @@ def places(
 
 def portions(pairs: Pairs, corpus: Corpus, memory_mib: int) -> Iterator[tuple[Pairs, int]]:
     """The pairs in portions, in their order, whose sets of shingles fit into half the memory, and
-    the bytes of the texts of each portion."""
+    the bytes of the texts of each portion, where a text counts with each of its pairs."""
     if not len(pairs):
         return
     room = min((memory_mib << 19) // SET_BYTES, PORTION)
