@@ -123,29 +123,22 @@ def _escape(data, i, out, p):
 
 
 @njit(forceinline=True, _nrt=False)
-def whole(data, i, size):
-    """How many of data[i : i + size] are whole UTF-8 sequences of up to three bytes, or -1.
+def sequences(data, i, high, keep, begun):
+    """Whether 64 bytes are UTF-8 sequences of up to three bytes: (what is not, what is begun).
 
-    size: 1 to 64. Of a sequence that is not whole, no byte is counted; -1 where another byte, or a
-    sequence of four bytes, stands in between.
+    high: which of data[i : i + 64] are beyond ASCII; keep: which are looked at, with all before
+    them; begun: which must go on with sequences that began before. The answer is 0 where all is
+    well, and which of the next 64 must go on with what began here.
     """
-    keep = ~U(0) >> U(64 - size)
-    two, three = between(data, i, 0xC2, 30) & keep, between(data, i, 0xE0, 16) & keep
-    if size == 64:
-        cut = three & U(0xC000000000000000) | two & U(0x8000000000000000)
-        if cut:
-            size = trailing_zeros(cut)
-            keep = ~U(0) >> U(64 - size)
-            two &= keep
-            three &= keep
-    further = between(data, i, 0x80, 64) & keep
-    odd = further ^ ((two | three) << U(1) | three << U(2))
-    odd |= between(data, i, 0xC0, 64) & keep ^ (two | three)
+    three = between(data, i, 0xE0, 16) & keep
+    first = three | between(data, i, 0xC2, 30) & keep
+    further = first << U(1) | three << U(2) | begun
+    odd = high ^ (first | further)
+    odd |= first ^ between(data, i, 0xC0, 64) & keep | first & further
     # Behind E0 the second byte is of the upper half of those that may follow, behind ED the lower.
-    lower = between(data, i, 0x80, 32)
-    odd |= between(data, i, 0xE0, 1) << U(1) & lower & keep
-    odd |= between(data, i, 0xED, 1) << U(1) & ~lower & further
-    return -1 if odd else size
+    lower = between(data, i + 1, 0x80, 32)
+    odd |= (between(data, i, 0xE0, 1) & lower | between(data, i, 0xED, 1) & ~lower) & keep
+    return odd, first >> U(63) | three >> U(62)
 
 
 @njit(_nrt=False)
@@ -155,39 +148,48 @@ def string(data, i, out, p):
     Returns the places behind its closing quote and behind what was written; NOT_VOUCHED for
     the first where it is no string. A line's end is a control character, which ends it.
     """
+    begun = U(0)
     while True:
         special = copy_plain(data, i, out, p)
-        if special == 0:
+        if special | begun == U(0):
             i += 64
             p += 64
             continue
-        ahead = trailing_zeros(special)
-        if data[i + ahead] >= 0x80:
-            special &= ~between(data, i, 0x80, 0x80)
-            size = whole(data, i, trailing_zeros(special) if special else 64)
-            if size > 0:
-                i += size
-                p += size
+        beyond = between(data, i, 0x80, 0x80)
+        stop = special & ~beyond
+        keep = (stop - U(1)) & ~stop
+        beyond &= keep
+        if beyond | begun:
+            odd, following = sequences(data, i, beyond, keep, begun)
+            if odd:
+                # One by one from the first on, to one of four bytes, which is well too.
+                ahead = trailing_zeros(beyond) if not begun else -1 if data[i - 1] >= 0xC0 else -2
+                i += ahead
+                p += ahead
+                begun, length = U(0), 0
+                while data[i] >= 0x80 and length < 4:
+                    store64(out, p, load64(data, i))
+                    length = _sequence(data, i)
+                    if length == 0:
+                        return NOT_VOUCHED, p
+                    i += length
+                    p += length
                 continue
-        i += ahead
-        p += ahead
+            begun = following
+        if stop == U(0):
+            i += 64
+            p += 64
+            continue
+        i += trailing_zeros(stop)
+        p += trailing_zeros(stop)
         c = data[i]
         if c == 0x22:
             return i + 1, p
-        if c == 0x5C:
-            i, p = _escape(data, i, out, p)
-            if i < 0:
-                return NOT_VOUCHED, p
-        elif c < 0x20:
+        if c != 0x5C:
             return NOT_VOUCHED, p
-        else:
-            while data[i] >= 0x80:
-                store64(out, p, load64(data, i))
-                length = _sequence(data, i)
-                if length == 0:
-                    return NOT_VOUCHED, p
-                i += length
-                p += length
+        i, p = _escape(data, i, out, p)
+        if i < 0:
+            return NOT_VOUCHED, p
 
 
 @njit(forceinline=True, _nrt=False)

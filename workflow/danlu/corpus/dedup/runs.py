@@ -37,7 +37,7 @@ class Runs:
 
     def add(self, numbers: Numbers) -> None:
         """Take a copy of these numbers."""
-        self._held.append(np.unique(numbers))
+        self._held.append(numbers.copy())
         self._size += self._held[-1].nbytes
         if 2 * self._size > self._room:
             self._shrink()
