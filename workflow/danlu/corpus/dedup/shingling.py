@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from danlu.corpus.dedup.characters import CODE, WORD
-from danlu.corpus.dedup.utf8 import decode, entry_of
+from danlu.corpus.dedup.utf8 import decode, entry_of, utf8
 from danlu.corpus.dedup.words import GOLD, PIECE, STIR, U, notes, words_of
 from danlu.corpus.vector import WIDTH, between
 from danlu.corpus.wide import load64, trailing_zeros
@@ -37,31 +37,32 @@ def power(exponent):
 
 @njit(_nrt=False)
 def characters_of(data, at, stop, end, table, units, made):
-    """The characters of a text that begin in data[at:stop], as `words.words_of` gives words."""
+    """The characters of a text that begin in data[at:stop], as `words.words_of` gives words.
+
+    Each is its folded character in UTF-8, the first byte lowest.
+    """
     while at < stop and at + WIDTH + 8 <= len(data):
         begin = ~between(data, at, 0x80, 64)
         if stop - at < WIDTH:
             begin &= (U(1) << U(stop - at)) - U(1)
-        chinese = between(data, at, 0xE4, 6) & begin
+        # U+4E00 to U+9FFF, most of Chinese: letters without a case, of three bytes.
+        chinese = between(data, at, 0xE4, 1) & between(data, at + 1, 0xB8, 8)
+        chinese = (chinese | between(data, at, 0xE5, 5)) & begin
         stand, others = chinese, begin ^ chinese
         while others:
             place = trailing_zeros(others)
             entry = entry_of(table, decode(data, at + place, end)[0])
             stand |= U(entry & WORD != 0) << U(place)
             others &= others - U(1)
+        mixed = stand != chinese
         while stand:
             place = trailing_zeros(stand)
             stand &= stand - U(1)
-            x = load64(data, at + place)
-            code = (x & U(0xF)) << U(12) | (x >> U(8) & U(0x3F)) << U(6) | x >> U(16) & U(0x3F)
-            # Most of Chinese, U+4E00 to U+9FFF, is letters without a case, of three bytes.
-            if chinese >> U(place) & U(1) and code - U(0x4E00) < U(0x5200):
-                units[U(made)] = code + U(1)
-                made += 1
-                continue
-            entry = entry_of(table, decode(data, at + place, end)[0])
-            units[U(made)] = U(entry & CODE) + U(1)
-            made += np.int64(entry & WORD != 0)
+            units[U(made)] = load64(data, at + place) & U(0xFFFFFF)
+            if mixed and not chinese >> U(place) & U(1):
+                entry = entry_of(table, decode(data, at + place, end)[0])
+                units[U(made)] = utf8(entry & CODE)[0]
+            made += 1
         at += WIDTH
     while at < stop:
         entry, size = np.uint32(0), 1
@@ -69,7 +70,7 @@ def characters_of(data, at, stop, end, table, units, made):
             code, size = decode(data, at, end)
             entry = entry_of(table, code)
         if entry & WORD:
-            units[U(made)] = U(entry & CODE) + U(1)
+            units[U(made)] = utf8(entry & CODE)[0]
             made += 1
         at += size
     return made, stop
