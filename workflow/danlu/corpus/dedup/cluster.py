@@ -33,6 +33,8 @@ SCHEMA = pa.schema(
         ("lang", pa.string()),
     ]
 )
+REPEATED = ["dropped_source", "kept_source", "lang"]
+"""Columns of which a dictionary is worth its while."""
 ROWS = 1 << 16
 """Rows of dups.parquet that are made at a time."""
 
@@ -73,7 +75,10 @@ def cluster(folder: Path, shards: int, settings: Dedup, out: Path) -> None:
     copies = merged([bucket / "copies.u64" for bucket in buckets], room)
     batches = [batch for documents in opened for batch in documents.batches]
     firsts = np.array([part.first for part in parts], np.int64)
-    with publish.file(out) as aside, pq.ParquetWriter(aside, SCHEMA) as writer:
+    with (
+        publish.file(out) as aside,
+        pq.ParquetWriter(aside, SCHEMA, use_dictionary=REPEATED) as writer,
+    ):
         for exact, some in _in_order(gone, copies):
             writer.write_table(_table(some, exact, batches, firsts, release))
 

@@ -22,7 +22,7 @@ def tabulate(values, start, end, table):
     else:
         table[:size] = U(0)
     mask = U(size - 1)
-    for k in range(start, end):
+    for k in range(U(start), U(end)):
         spot = values[k] & mask
         while table[spot] != U(0):
             spot = (spot + U(1)) & mask
@@ -33,13 +33,15 @@ def tabulate(values, start, end, table):
 @njit(_nrt=False)
 def common(values, start, end, table, mask):
     """How many of the values are in the table."""
-    found = 0
-    for k in range(start, end):
+    found = U(0)
+    for k in range(U(start), U(end)):
         spot = values[k] & mask
-        while table[spot] != U(0) and table[spot] != values[k]:
+        held = table[spot]
+        while held != U(0) and held != values[k]:
             spot = (spot + U(1)) & mask
-        found += np.int64(table[spot] != U(0))
-    return found
+            held = table[spot]
+        found += U(held != U(0))
+    return np.int64(found)
 
 
 @compiled(
