@@ -69,8 +69,8 @@ def scatter(keys, digests, first, low, high, shift, cursors, to_keys, to_digests
         key = keys[k]
         if low <= key <= high and key != U(0):
             part = (key - low) >> U(shift)
-            place = cursors[part]
-            cursors[part] = place + 1
+            place = U(cursors[part])
+            cursors[part] += 1
             to_keys[place] = key
             to_digests[place] = digests[k]
             to_texts[place] = first + k
@@ -131,11 +131,13 @@ def pair(keys, digests, texts, starts, part, copies, pairs):
             size *= 2
         mask = U(size - 1)
         last[:size] = -1
-        for k in range(start, end):
-            spot = keys[k] & mask
-            while last[spot] >= 0 and keys[last[spot]] != keys[k]:
-                spot = (spot + U(1)) & mask
+        for k in range(U(start), U(end)):
+            key = keys[k]
+            spot = key & mask
             earlier = last[spot]
+            while earlier >= 0 and keys[U(earlier)] != key:
+                spot = (spot + U(1)) & mask
+                earlier = last[spot]
             if earlier >= 0:
                 if not groups:
                     first_same[:size] = -1
@@ -151,9 +153,9 @@ def pair(keys, digests, texts, starts, part, copies, pairs):
                         pairs[made] = U(texts[k]) << U(32) | U(texts[first_same[place]])
                         made += 1
                     continue
-                first_same[place] = k
-            before[k - start] = earlier
-            last[spot] = k
+                first_same[place] = np.int64(k)
+            before[k - U(start)] = earlier
+            last[spot] = np.int64(k)
         for g in range(0 if copies else groups):
             k, n = last[met[g]], 0
             while k >= 0:
