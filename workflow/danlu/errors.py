@@ -10,8 +10,18 @@ DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 """What is wrong with a disk, and no fault of the program that meets it."""
 
 
+OWN = "danlu: "
+"""How a line begins that is for a person to read; lines of progress do not begin so."""
+
+
 class DanluError(Exception):
     """What went wrong, where, what was expected and what to do. The message is for the user."""
+
+
+def say(message: str) -> None:
+    """Lines for a person, on standard error."""
+    for line in message.splitlines():
+        print(f"{OWN}{line}", file=sys.stderr)
 
 
 def run(function: Callable[[], int | None]) -> None:
@@ -19,12 +29,11 @@ def run(function: Callable[[], int | None]) -> None:
     try:
         sys.exit(function() or 0)
     except DanluError as error:
-        for line in str(error).splitlines():
-            print(f"danlu: {line}", file=sys.stderr)
+        say(str(error))
         sys.exit(1)
     except OSError as error:
         if error.errno not in DISK:
             raise
         where = f"{error.filename}: " if error.filename else ""
-        print(f"danlu: {where}cannot be written: {error.strerror}", file=sys.stderr)
+        say(f"{where}cannot be written: {error.strerror}")
         sys.exit(1)

@@ -1,5 +1,6 @@
 """The single door to the configuration: what each rule asks about a run or a key, it asks here."""
 
+import atexit
 import json
 import os
 import sys
@@ -19,7 +20,7 @@ os.environ.update(
     ),
 )
 
-from danlu import data, preflight, publish, runs, selection
+from danlu import data, ending, errors, preflight, publish, runs, selection
 from danlu.errors import DanluError
 
 CONFIG = Path("config/config.yaml")
@@ -43,6 +44,20 @@ onstart:
         claims.append(preflight.claim(Path(".snakemake")))
     except DanluError as error:
         raise WorkflowError(str(error)) from None
+
+
+onerror:
+    # Snakemake has lines of its own to say after this one, so ours wait for its end. What runs
+    # still, at Ctrl-C, or ended by SIGTERM, was stopped and has not failed by itself.
+    scheduler = workflow.scheduler
+    jobs = {
+        each
+        for job in {*scheduler.failed, *scheduler.running}
+        for each in (job if job.is_group() else [job])
+    }
+    stopped = bool(scheduler.running or scheduler._user_kill)
+    logs = sorted((job.rule.name, ", ".join(job.log)) for job in jobs)
+    atexit.register(errors.say, "\n".join(ending.told(logs, stopped)))
 
 
 wildcard_constraints:
