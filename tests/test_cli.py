@@ -300,6 +300,23 @@ def test_what_eight_npus_would_run_is_planned_without_them(project):
     assert "--target ascend --npu 8" in told["commands"][8]["command"]
 
 
+def test_a_file_of_a_kind_that_is_not_read_is_refused_before_anything_runs(project):
+    (project / "data").mkdir()
+    assert danlu("plan", "baseline").exit_code == 0  # the bundled corpora are still to be brought
+    (project / "data/own.txt").write_text("text")
+    (project / "data/README.md").write_text("text")
+    assert danlu("plan", "baseline").exit_code == 0
+    (project / "data/deep").mkdir()
+    (project / "data/deep/notes.docx").write_text("text")
+    done = danlu("plan", "baseline")
+    assert done.exit_code == 1
+    assert done.stderr == (
+        "danlu: data: found deep/notes.docx, of no kind that Danlu reads; allowed: .jsonl, "
+        ".jsonl.gz, .jsonl.zst, .txt, .parquet; convert, or take it out of data (then `dvc add "
+        "data`)\n"
+    )
+
+
 def test_what_cannot_run_is_refused_with_all_faults_and_a_hint(project):
     done = danlu("plan", "ascend8-qwen3")
     assert done.exit_code == 1
