@@ -226,11 +226,11 @@ def test_two_runs_are_compared_with_a_picture_and_a_warning(project):
         "seed                  -  3",
         "made from\nwhat    a             b\ncommit  cccccccccccc  eeeeeeeeeeee",
         "metrics\n"
-        "metric                     a    b  b - a\n"
-        "training.steps             2    3      1\n"
-        "training.final_loss      1.5  0.5     -1\n"
-        "training.tokens           16   24      8\n"
-        "training.median_step_ms    1    1      0",
+        "metric                 a    b  b - a\n"
+        "training.steps         2    3      1\n"
+        "training.final_loss  1.5  0.5     -1\n"
+        "training.tokens       16   24      8\n"
+        "1 more is the same; --all lists them too",
         "curve: the 2 steps that both have are the same to the last bit",
         "curves over each other: build/compare/2026-01-31-a--2026-02-01-b.png\n",
     ]
@@ -239,12 +239,36 @@ def test_two_runs_are_compared_with_a_picture_and_a_warning(project):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+def test_metrics_that_are_the_same_are_counted_and_listed_where_asked_for(project):
+    a, b = opened(project, "2026-01-31-a"), opened(project, "2026-02-01-b")
+    assert "metrics: all 4 are the same\n" in danlu("compare", "a", "b").stdout
+    shown = danlu("compare", "a", "b", "--all").stdout
+    assert "training.steps             2    2      0\n" in shown
+    assert "training.median_step_ms    1    1      0\n" in shown
+    (a / "evaluation.json").write_text('{"bits_per_byte": {"all": 2.5, "en": 2}}')
+    assert danlu("compare", "a", "b").stdout.split("\n\n")[3] == (
+        "metrics\n"
+        "metric               a  b  b - a\n"
+        "bits_per_byte.all  2.5  -  -\n"
+        "bits_per_byte.en     2  -  -\n"
+        "4 more are the same; --all lists them too"
+    )
+    for run in (a, b):
+        (run / "train/loss.jsonl").unlink()
+        (run / "evaluation.json").unlink(missing_ok=True)
+    assert "metrics: neither has any yet" in danlu("compare", "a", "b").stdout
+
+
 def test_a_comparison_is_json_for_scripts(project):
     opened(project, "2026-01-31-a")
     opened(project, "2026-02-01-b")
     done = danlu("compare", "a", "b", "--json", "--picture", "out.png")
     told = json.loads(done.stdout)
     assert told["settings"] == told["made_from"] == told["warnings"] == []
+    assert [(row["key"], row["a"]) for row in told["metrics"]] == [
+        ("training.steps", 2), ("training.final_loss", 1.5), ("training.tokens", 16),
+        ("training.median_step_ms", 1.0),
+    ]  # fmt: skip
     assert told["picture"] == "out.png"
     assert (project / "out.png").exists()
 
