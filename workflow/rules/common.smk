@@ -6,7 +6,6 @@ import os
 import sys
 from pathlib import Path
 
-from snakemake.exceptions import WorkflowError
 from snakemake.io import IOFile
 
 # The stages run in the interpreter that runs Snakemake, with the package beside this workflow,
@@ -23,11 +22,18 @@ os.environ.update(
 from danlu import data, ending, errors, preflight, publish, runs, selection
 from danlu.errors import DanluError
 
+
+def refuse(error):
+    """End with what went wrong; an exception would end in lines of Snakemake's own."""
+    errors.say(str(error))
+    sys.exit(1)
+
+
 CONFIG = Path("config/config.yaml")
 try:
     PLAN = selection.plan(selection.read(config, CONFIG), CONFIG)
 except DanluError as error:
-    raise WorkflowError(str(error)) from None
+    refuse(error)
 
 RUNS = PLAN.selection.runs
 BUILD = PLAN.selection.build
@@ -43,7 +49,7 @@ onstart:
         preflight.check(PLAN.npu(), workflow.local_exec)
         claims.append(preflight.claim(Path(".snakemake")))
     except DanluError as error:
-        raise WorkflowError(str(error)) from None
+        refuse(error)
 
 
 onerror:
