@@ -1,5 +1,6 @@
 """What a person types: quick help, an example a verb, --json for scripts, documented statuses."""
 
+import errno
 import json
 import os
 import re
@@ -107,6 +108,16 @@ def test_outside_of_a_project_a_verb_says_where_it_is(tmp_path, monkeypatch, ver
     done = danlu(*verb)
     assert done.exit_code == 1
     assert done.stderr.startswith(f"danlu: {tmp_path}: neither this folder nor one above it holds")
+
+
+def test_a_full_disk_is_a_line_and_status_1(project, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "build/x")
+
+    monkeypatch.setattr("danlu.verbs.runs.find_project", full)
+    done = danlu("runs")
+    assert done.exit_code == 1
+    assert done.stderr == "danlu: build/x: cannot be written: No space left on device\n"
 
 
 # --- corpus
@@ -271,6 +282,18 @@ def test_a_comparison_is_json_for_scripts(project):
     ]  # fmt: skip
     assert told["picture"] == "out.png"
     assert (project / "out.png").exists()
+
+
+def test_a_picture_that_cannot_be_written_is_an_error_and_no_traceback(project):
+    opened(project, "2026-01-31-a")
+    opened(project, "2026-02-01-b")
+    (project / "file").touch()
+    done = danlu("compare", "a", "b", "--picture", "file/out.png")
+    assert done.exit_code == 1
+    assert done.stderr == (
+        "danlu: file/out.png: cannot be written: file is no folder; mend that, or name another "
+        "place\n"
+    )
 
 
 def test_a_run_that_there_is_not_is_named_with_those_that_there_are(project):

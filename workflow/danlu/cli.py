@@ -40,8 +40,9 @@ class Verbs(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
-        except DanluError as error:
-            errors.say(str(error))
+        except (DanluError, OSError) as error:
+            if not errors.tell(error):
+                raise
             ctx.exit(1)
 
 

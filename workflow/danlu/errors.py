@@ -24,16 +24,23 @@ def say(message: str) -> None:
         print(f"{OWN}{line}", file=sys.stderr)
 
 
+def tell(error: Exception) -> bool:
+    """Say an expected failure, or what is wrong with a disk; False where it is neither."""
+    if isinstance(error, DanluError):
+        say(str(error))
+        return True
+    if isinstance(error, OSError) and error.errno in DISK:
+        where = f"{error.filename}: " if error.filename else ""
+        say(f"{where}cannot be written: {error.strerror}")
+        return True
+    return False
+
+
 def run(function: Callable[[], int | None]) -> None:
     """Call `function` and exit with what it returns; an expected failure is a message and 1."""
     try:
         sys.exit(function() or 0)
-    except DanluError as error:
-        say(str(error))
-        sys.exit(1)
-    except OSError as error:
-        if error.errno not in DISK:
+    except (DanluError, OSError) as error:
+        if not tell(error):
             raise
-        where = f"{error.filename}: " if error.filename else ""
-        say(f"{where}cannot be written: {error.strerror}")
         sys.exit(1)
