@@ -1,5 +1,6 @@
 """What a person types: quick help, an example a verb, --json for scripts, documented statuses."""
 
+import errno
 import json
 import os
 import re
@@ -107,6 +108,16 @@ def test_outside_of_a_project_a_verb_says_where_it_is(tmp_path, monkeypatch, ver
     done = danlu(*verb)
     assert done.exit_code == 1
     assert done.stderr.startswith(f"danlu: {tmp_path}: neither this folder nor one above it holds")
+
+
+def test_a_full_disk_is_a_line_and_status_1(project, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "build/x")
+
+    monkeypatch.setattr("danlu.verbs.runs.find_project", full)
+    done = danlu("runs")
+    assert done.exit_code == 1
+    assert done.stderr == "danlu: build/x: cannot be written: No space left on device\n"
 
 
 # --- corpus
@@ -226,11 +237,11 @@ def test_two_runs_are_compared_with_a_picture_and_a_warning(project):
         "seed                  -  3",
         "made from\nwhat    a             b\ncommit  cccccccccccc  eeeeeeeeeeee",
         "metrics\n"
-        "metric                     a    b  b - a\n"
-        "training.steps             2    3      1\n"
-        "training.final_loss      1.5  0.5     -1\n"
-        "training.tokens           16   24      8\n"
-        "training.median_step_ms    1    1      0",
+        "metric                 a    b  b - a\n"
+        "training.steps         2    3      1\n"
+        "training.final_loss  1.5  0.5     -1\n"
+        "training.tokens       16   24      8\n"
+        "1 more is the same; --all lists them too",
         "curve: the 2 steps that both have are the same to the last bit",
         "curves over each other: build/compare/2026-01-31-a--2026-02-01-b.png\n",
     ]
@@ -239,14 +250,50 @@ def test_two_runs_are_compared_with_a_picture_and_a_warning(project):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+def test_metrics_that_are_the_same_are_counted_and_listed_where_asked_for(project):
+    a, b = opened(project, "2026-01-31-a"), opened(project, "2026-02-01-b")
+    assert "metrics: all 4 are the same\n" in danlu("compare", "a", "b").stdout
+    shown = danlu("compare", "a", "b", "--all").stdout
+    assert "training.steps             2    2      0\n" in shown
+    assert "training.median_step_ms    1    1      0\n" in shown
+    (a / "evaluation.json").write_text('{"bits_per_byte": {"all": 2.5, "en": 2}}')
+    assert danlu("compare", "a", "b").stdout.split("\n\n")[3] == (
+        "metrics\n"
+        "metric               a  b  b - a\n"
+        "bits_per_byte.all  2.5  -  -\n"
+        "bits_per_byte.en     2  -  -\n"
+        "4 more are the same; --all lists them too"
+    )
+    for run in (a, b):
+        (run / "train/loss.jsonl").unlink()
+        (run / "evaluation.json").unlink(missing_ok=True)
+    assert "metrics: neither has any yet" in danlu("compare", "a", "b").stdout
+
+
 def test_a_comparison_is_json_for_scripts(project):
     opened(project, "2026-01-31-a")
     opened(project, "2026-02-01-b")
     done = danlu("compare", "a", "b", "--json", "--picture", "out.png")
     told = json.loads(done.stdout)
     assert told["settings"] == told["made_from"] == told["warnings"] == []
+    assert [(row["key"], row["a"]) for row in told["metrics"]] == [
+        ("training.steps", 2), ("training.final_loss", 1.5), ("training.tokens", 16),
+        ("training.median_step_ms", 1.0),
+    ]  # fmt: skip
     assert told["picture"] == "out.png"
     assert (project / "out.png").exists()
+
+
+def test_a_picture_that_cannot_be_written_is_an_error_and_no_traceback(project):
+    opened(project, "2026-01-31-a")
+    opened(project, "2026-02-01-b")
+    (project / "file").touch()
+    done = danlu("compare", "a", "b", "--picture", "file/out.png")
+    assert done.exit_code == 1
+    assert done.stderr == (
+        "danlu: file/out.png: cannot be written: file is no folder; mend that, or name another "
+        "place\n"
+    )
 
 
 def test_a_run_that_there_is_not_is_named_with_those_that_there_are(project):
@@ -298,6 +345,23 @@ def test_what_eight_npus_would_run_is_planned_without_them(project):
     assert told["devices"] == 8
     assert told["layout"] == {"data_parallel": 4, "model_parallel": 2, "pipeline_stage": 1}
     assert "--target ascend --npu 8" in told["commands"][8]["command"]
+
+
+def test_a_file_of_a_kind_that_is_not_read_is_refused_before_anything_runs(project):
+    (project / "data").mkdir()
+    assert danlu("plan", "baseline").exit_code == 0  # the bundled corpora are still to be brought
+    (project / "data/own.txt").write_text("text")
+    (project / "data/README.md").write_text("text")
+    assert danlu("plan", "baseline").exit_code == 0
+    (project / "data/deep").mkdir()
+    (project / "data/deep/notes.docx").write_text("text")
+    done = danlu("plan", "baseline")
+    assert done.exit_code == 1
+    assert done.stderr == (
+        "danlu: data: found deep/notes.docx, of no kind that Danlu reads; allowed: .jsonl, "
+        ".jsonl.gz, .jsonl.zst, .txt, .parquet; convert, or take it out of data (then `dvc add "
+        "data`)\n"
+    )
 
 
 def test_what_cannot_run_is_refused_with_all_faults_and_a_hint(project):

@@ -62,6 +62,14 @@ def test_the_doctor_says_what_is_missing_for_npus(project):
     assert "expected 512. Install the Ascend driver" in done.stderr
 
 
+def test_the_doctor_names_a_file_of_a_kind_that_is_not_read(project):
+    (project / "data").mkdir()
+    (project / "data/notes.docx").write_text("text")
+    done = danlu("doctor")
+    assert done.exit_code == 1
+    assert "danlu: data: data: found notes.docx, of no kind that Danlu reads" in done.stderr
+
+
 def test_the_doctor_survives_a_configuration_that_is_no_yaml(project):
     (project / "config/config.yaml").write_text("defaults: [\n")
     done = danlu("doctor", "--json")

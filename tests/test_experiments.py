@@ -79,6 +79,27 @@ MINE = "config/experiments/mine.yaml"
             "records, model, training, parallel, weights, export, evaluation",
         ),
         (
+            "corpus: {dedup: {word_ngram: 50000}}\n",
+            f"{MINE}:1: corpus.dedup.word_ngram: found 50000; allowed: less than or equal to 100",
+        ),
+        (
+            "corpus: {dedup: {character_ngram: 101}}\n",
+            f"{MINE}:1: corpus.dedup.character_ngram: found 101; allowed: less than or equal to 100",
+        ),
+        (
+            "corpus: {dedup: {bands: 1001}}\n",
+            f"{MINE}:1: corpus.dedup.bands: found 1001; allowed: less than or equal to 1000",
+        ),
+        (
+            "corpus: {dedup: {rows: 101}}\n",
+            f"{MINE}:1: corpus.dedup.rows: found 101; allowed: less than or equal to 100",
+        ),
+        (
+            "corpus: {dedup: {bands: 400, rows: 26}}\n",
+            f"{MINE}:1: corpus.dedup.rows: found 26; allowed: 1 to 25 with 400 bands: bands x rows "
+            "is 10,000 at most",
+        ),
+        (
             "training:\n  total_steps: 3.0\n",
             f"{MINE}:2: training.total_steps: found 3.0; allowed: a whole number",
         ),
@@ -196,6 +217,12 @@ def test_all_faults_are_told_at_once_each_by_its_own_file(project):
         f"{MINE}:3: training.epochs: unknown key; allowed: "
         + ", ".join(Experiment.model_fields["training"].annotation.model_fields),
     ]
+
+
+def test_the_largest_signatures_of_the_literature_are_within_the_bounds(project):
+    """9,000 hashes in 450 bands of 20, of 5 words (Lee et al., arXiv:2107.06499, appendix A)."""
+    dedup = resolve("corpus: {dedup: {bands: 450, rows: 20, word_ngram: 5}}").corpus.dedup
+    assert (dedup.bands, dedup.rows, dedup.word_ngram) == (450, 20, 5)
 
 
 def test_a_conflict_of_sections_is_told_by_the_line_that_made_it(project):

@@ -1,5 +1,7 @@
 """What is published is whole, and a stage that fails or is killed leaves what stood there."""
 
+import contextlib
+import errno
 import json
 import os
 import subprocess
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from danlu import publish
+from danlu.errors import DanluError
 
 
 def entries(folder: Path) -> list[str]:
@@ -70,12 +73,45 @@ def test_where_the_new_folder_cannot_be_put_in_place_the_old_one_comes_back(tmp_
     assert entries(tmp_path / "out") == ["old.txt"]
 
 
-def test_a_folder_is_not_published_over_a_file(tmp_path):
+def test_a_folder_is_not_published_over_a_file_nor_a_file_over_a_folder(tmp_path):
     (tmp_path / "out").write_text("a file")
-    with pytest.raises(NotADirectoryError), publish.folder(tmp_path / "out"):
-        pass
+    with refused(tmp_path / "out", "it is no folder"), publish.folder(tmp_path / "out"):
+        raise AssertionError("nothing is made in vain")
     assert (tmp_path / "out").read_text() == "a file"
-    assert entries(tmp_path) == ["out"]
+    (tmp_path / "deep").mkdir()
+    with refused(tmp_path / "deep", "it is a folder"), publish.file(tmp_path / "deep"):
+        raise AssertionError("nothing is made in vain")
+    assert entries(tmp_path) == ["deep", "out"]
+
+
+@contextlib.contextmanager
+def refused(target: Path, why: str):
+    """The block ends with the error that says why nothing can be written at `target`."""
+    with pytest.raises(DanluError) as raised:
+        yield
+    assert str(raised.value) == (
+        f"{target}: cannot be written: {why}; mend that, or name another place"
+    )
+
+
+@pytest.mark.parametrize("publishing", [publish.folder, publish.scratch, publish.file])
+def test_a_place_that_cannot_be_written_is_an_error_for_whoever_named_it(
+    tmp_path, monkeypatch, publishing
+):
+    (tmp_path / "file").touch()
+    for out in (tmp_path / "file/out", tmp_path / "file/deep/out"):
+        with refused(out, f"{tmp_path}/file is no folder"), publishing(out):
+            raise AssertionError("nothing is made in vain")
+    with refused(Path("/proc/no-such/out"), "No such file or directory"):
+        publishing(Path("/proc/no-such/out")).__enter__()
+
+    def forbidden(self, *_, **__):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(self))
+
+    monkeypatch.setattr(Path, "mkdir", forbidden)  # root may write where others may not
+    with refused(tmp_path / "out", "Permission denied"):
+        publishing(tmp_path / "out").__enter__()
+    assert entries(tmp_path) == ["file"]
 
 
 @pytest.fixture

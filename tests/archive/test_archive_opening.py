@@ -180,6 +180,17 @@ def test_by_hand_a_fault_is_a_line_and_exit_status_1(project):
     assert not (project / "runs").exists()
 
 
+def test_by_hand_a_run_where_no_folder_can_be_made_is_a_line_and_exit_status_1(project):
+    (project / "runs").touch()
+    run = ("open", "--run", "runs/2026-01-31-tiny", "--data-md5", MD5)
+    done = archive(project, *run, "--experiment", "tiny", "--target", "cpu")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "danlu: runs/2026-01-31-tiny/experiment.yaml: cannot be written: runs is no folder; mend "
+        "that, or name another place\n"
+    )
+
+
 def test_by_hand_what_is_not_archived_is_said(project):
     (project / ".git").rename(project / "not-git")
     run = ("open", "--run", "runs/2026-01-31-tiny", "--data-md5", MD5)

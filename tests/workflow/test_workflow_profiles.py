@@ -26,6 +26,13 @@ def test_ascend8_plans_its_experiment_with_eight_npus_and_eight_workers(clone):
     assert not (clone.folder / "runs").exists()
 
 
+@pytest.mark.parametrize("profile", ["cpu", "ascend8"])
+def test_the_settings_of_a_stage_are_printed_where_commands_are_asked_for(clone, profile):
+    assert "--settings" not in clone.snakemake("-n", profile=profile).stdout
+    printed = clone.snakemake("-n", "--printshellcmds", profile=profile).stdout
+    assert "python -m danlu.corpus gather --settings '{" in printed
+
+
 def test_ascend8_stops_at_once_with_what_a_machine_without_npus_lacks(clone):
     done = clone.snakemake(profile="ascend8")
     assert done.returncode == 1

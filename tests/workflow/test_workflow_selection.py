@@ -101,6 +101,23 @@ def test_all_faults_of_the_keys_are_told_at_once():
     ]
 
 
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("total_steps", "training.total_steps"),
+        ("training", "training.*"),
+        ("dedup", "corpus.dedup.*"),
+        ("seed", "seed"),
+        ("tolerance", "weights.tolerance or export.tolerance"),
+    ],
+)
+def test_a_setting_on_the_command_line_is_refused_with_what_to_write_instead(key, meant):
+    assert faults(**{key: 20}) == [
+        f"--config or --configfile: {key}: a setting of experiments; write {meant} into "
+        "config/experiments/NAME.yaml, and call with --config experiments=NAME"
+    ]
+
+
 @pytest.mark.parametrize("date", ["20261130", "2026-W49-1", "2026-11-30T10:00"])
 def test_a_day_has_one_form(date):
     (told,) = faults(date=date)

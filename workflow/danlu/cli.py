@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib
-import sys
 
 import click
 
+from danlu import errors
 from danlu.errors import DanluError
 
 VERBS = {
@@ -40,15 +40,10 @@ class Verbs(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
-        except DanluError as error:
-            say_error(error)
+        except (DanluError, OSError) as error:
+            if not errors.tell(error):
+                raise
             ctx.exit(1)
-
-
-def say_error(error: DanluError) -> None:
-    """An expected failure, on standard error."""
-    for line in str(error).splitlines():
-        print(f"danlu: {line}", file=sys.stderr)
 
 
 @click.group(

@@ -14,7 +14,14 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+)
 
 from danlu import targets
 
@@ -62,6 +69,12 @@ class Section(BaseModel):
         )
 
 
+Ngram = Annotated[int, Field(ge=1, le=100)]
+# Of 16,384 documents at a time, keys and signatures are held in memory: 8 bytes a band, one a bin.
+# With at most 1,000 bands that is 300 MB at most.
+MOST_BINS = 10_000
+
+
 class Dedup(Section):
     near: bool = Field(description="Drop near duplicates too; exact ones always go.")
     method: Literal["minhash", "simhash"] = Field(
@@ -74,16 +87,30 @@ class Dedup(Section):
     threshold: Annotated[float, Field(gt=0, le=1)] = Field(
         description="Jaccard similarity of the shingle sets from which a document is a near copy."
     )
-    word_ngram: Count = Field(description="Words in a shingle of text that is not Chinese.")
-    character_ngram: Count = Field(description="Characters in a shingle of Chinese text.")
-    bands: Count = Field(description="Bands of the locality-sensitive hash.")
-    rows: Count = Field(description="Signature rows in a band; bins of a signature = bands x rows.")
+    word_ngram: Ngram = Field(description="Words in a shingle of text that is not Chinese.")
+    character_ngram: Ngram = Field(description="Characters in a shingle of Chinese text.")
+    bands: Annotated[int, Field(ge=1, le=1_000)] = Field(
+        description="Bands of the locality-sensitive hash."
+    )
+    rows: Annotated[int, Field(ge=1, le=100)] = Field(
+        description="Signature rows in a band; bins of a signature = bands x rows, 10,000 at most."
+    )
     warn_source_share: Annotated[Share, Unkeyed()] = Field(
         description="A source that loses more of its documents as copies is warned of."
     )
     memory_mib: Annotated[int, Field(ge=64), Unkeyed()] = Field(
         description="MiB that a process of the deduplication works in, whatever the corpus."
     )
+
+    @field_validator("rows")
+    @classmethod
+    def _few_bins(cls, rows: int, about: ValidationInfo) -> int:
+        bands = about.data.get("bands", 1)
+        if bands * rows > MOST_BINS:
+            raise ValueError(
+                f"1 to {MOST_BINS // bands} with {bands} bands: bands x rows is {MOST_BINS:,} at most"
+            )
+        return rows
 
 
 class GopherQuality(Section):

@@ -10,21 +10,37 @@ DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 """What is wrong with a disk, and no fault of the program that meets it."""
 
 
+OWN = "danlu: "
+"""How a line begins that is for a person to read; lines of progress do not begin so."""
+
+
 class DanluError(Exception):
     """What went wrong, where, what was expected and what to do. The message is for the user."""
+
+
+def say(message: str) -> None:
+    """Lines for a person, on standard error."""
+    for line in message.splitlines():
+        print(f"{OWN}{line}", file=sys.stderr)
+
+
+def tell(error: Exception) -> bool:
+    """Say an expected failure, or what is wrong with a disk; False where it is neither."""
+    if isinstance(error, DanluError):
+        say(str(error))
+        return True
+    if isinstance(error, OSError) and error.errno in DISK:
+        where = f"{error.filename}: " if error.filename else ""
+        say(f"{where}cannot be written: {error.strerror}")
+        return True
+    return False
 
 
 def run(function: Callable[[], int | None]) -> None:
     """Call `function` and exit with what it returns; an expected failure is a message and 1."""
     try:
         sys.exit(function() or 0)
-    except DanluError as error:
-        for line in str(error).splitlines():
-            print(f"danlu: {line}", file=sys.stderr)
-        sys.exit(1)
-    except OSError as error:
-        if error.errno not in DISK:
+    except (DanluError, OSError) as error:
+        if not tell(error):
             raise
-        where = f"{error.filename}: " if error.filename else ""
-        print(f"danlu: {where}cannot be written: {error.strerror}", file=sys.stderr)
         sys.exit(1)

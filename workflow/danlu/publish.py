@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from danlu.errors import DanluError
+
 LEFT_OVER = 60
 """Seconds after which what stands aside, of no living process, was left by a killed one."""
 
@@ -24,7 +26,8 @@ def folder(target: Path) -> Iterator[Path]:
     """A temporary sibling that becomes `target` when the block ends without an error.
 
     What stood at `target` is replaced as a whole; on an error it stays as it was. What a
-    killed process left aside of `target` is removed first.
+    killed process left aside of `target` is removed first. Raises DanluError at once where no
+    folder can be made there, or a file stands there.
     """
     target = Path(target)
     with scratch(target) as aside:
@@ -45,11 +48,15 @@ def folder(target: Path) -> Iterator[Path]:
 def scratch(target: Path) -> Iterator[Path]:
     """A temporary folder beside `target` that is gone when the block ends.
 
-    What a killed process left aside of `target` is removed first.
+    What a killed process left aside of `target` is removed first. Raises DanluError where none
+    can be made there, or `target` is a file.
     """
-    target.parent.mkdir(parents=True, exist_ok=True)
-    _remove_left_over(target)
-    aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    if target.exists() and not target.is_dir():
+        raise DanluError(f"{target}: cannot be written: it is no folder; {_ADVICE}")
+    with _expected(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _remove_left_over(target)
+        aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     claim = os.open(aside, os.O_RDONLY)
     try:
         with contextlib.suppress(OSError):  # a network file system without locks
@@ -59,6 +66,20 @@ def scratch(target: Path) -> Iterator[Path]:
         os.close(claim)
         if aside.exists():
             shutil.rmtree(aside)
+
+
+_ADVICE = "mend that, or name another place"
+
+
+@contextlib.contextmanager
+def _expected(target: Path) -> Iterator[None]:
+    """Let what hinders writing at `target` be an error for whoever named it."""
+    try:
+        yield
+    except OSError as error:
+        file = next((p for p in target.parents if p.exists() and not p.is_dir()), None)
+        why = f"{file} is no folder" if file else error.strerror
+        raise DanluError(f"{target}: cannot be written: {why}; {_ADVICE}") from error
 
 
 def _remove_left_over(target: Path) -> None:
@@ -96,12 +117,18 @@ def _replace(target: Path, new: Path) -> None:
 def file(target: Path) -> Iterator[Path]:
     """A temporary sibling path that becomes `target` when the block ends without an error.
 
-    What a killed process left aside of `target` is removed first.
+    What a killed process left aside of `target` is removed first. Raises DanluError at once
+    where no file can be made there.
     """
     target = Path(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    _remove_left_over_files(target)
     aside = target.with_name(f".{target.name}.{os.getpid()}")
+    if target.is_dir():
+        raise DanluError(f"{target}: cannot be written: it is a folder; {_ADVICE}")
+    with _expected(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _remove_left_over_files(target)
+        aside.touch()
+        aside.unlink()
     try:
         yield aside
         _sync(aside)

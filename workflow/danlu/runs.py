@@ -138,7 +138,7 @@ class Run:
         """
         try:
             return json.loads((self.folder / "provenance.json").read_text("utf-8"))["identity"]
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except (ValueError, KeyError, TypeError) as error:
             raise RunError(

@@ -168,13 +168,32 @@ def read(config: Mapping[str, Any], file: Path) -> Selection:
             written = key in layer.values and layer.values[key] == config.get(key)
             source = layer.where((key,)) if written else "--config or --configfile"
             if each["type"] == "extra_forbidden":
-                told = f"unknown key; allowed: {', '.join(Selection.model_fields)}"
+                told = _unknown(key, layer.values.get("defaults"))
             else:
                 told = f"found {config.get(key)!r}; allowed: {words.allowed(each)}"
             faults.append(f"{source}: {key}: {told}")
     if faults:
         raise ConfigurationError(faults)
     return selection
+
+
+def _unknown(key: str, defaults: Any) -> str:
+    """What is told of a key that is none of `Selection`; of a setting of experiments, where it is set.
+
+    defaults: those of config.yaml, which hold every setting.
+    """
+    meant: dict[str, None] = {}
+    for path in experiments.flatten(defaults) if isinstance(defaults, Mapping) else ():
+        parts = path.split(".")
+        if key in parts:
+            end = parts.index(key) + 1
+            meant[".".join(parts[:end] + ["*"] * (end < len(parts)))] = None
+    if meant:
+        return (
+            f"a setting of experiments; write {' or '.join(meant)} into "
+            "config/experiments/NAME.yaml, and call with --config experiments=NAME"
+        )
+    return f"unknown key; allowed: {', '.join(Selection.model_fields)}"
 
 
 def plan(selection: Selection, file: Path) -> Plan:

@@ -1,11 +1,11 @@
 """The single door to the configuration: what each rule asks about a run or a key, it asks here."""
 
+import atexit
 import json
 import os
 import sys
 from pathlib import Path
 
-from snakemake.exceptions import WorkflowError
 from snakemake.io import IOFile
 
 # The stages run in the interpreter that runs Snakemake, with the package beside this workflow,
@@ -19,14 +19,21 @@ os.environ.update(
     ),
 )
 
-from danlu import data, preflight, publish, runs, selection
+from danlu import data, ending, errors, preflight, publish, runs, selection
 from danlu.errors import DanluError
+
+
+def refuse(error):
+    """End with what went wrong; an exception would end in lines of Snakemake's own."""
+    errors.say(str(error))
+    sys.exit(1)
+
 
 CONFIG = Path("config/config.yaml")
 try:
     PLAN = selection.plan(selection.read(config, CONFIG), CONFIG)
 except DanluError as error:
-    raise WorkflowError(str(error)) from None
+    refuse(error)
 
 RUNS = PLAN.selection.runs
 BUILD = PLAN.selection.build
@@ -42,7 +49,21 @@ onstart:
         preflight.check(PLAN.npu(), workflow.local_exec)
         claims.append(preflight.claim(Path(".snakemake")))
     except DanluError as error:
-        raise WorkflowError(str(error)) from None
+        refuse(error)
+
+
+onerror:
+    # Snakemake has lines of its own to say after this one, so ours wait for its end. What runs
+    # still, at Ctrl-C, or ended by SIGTERM, was stopped and has not failed by itself.
+    scheduler = workflow.scheduler
+    jobs = {
+        each
+        for job in {*scheduler.failed, *scheduler.running}
+        for each in (job if job.is_group() else [job])
+    }
+    stopped = bool(scheduler.running or scheduler._user_kill)
+    logs = sorted((job.rule.name, ", ".join(job.log)) for job in jobs)
+    atexit.register(errors.say, "\n".join(ending.told(logs, stopped)))
 
 
 wildcard_constraints:

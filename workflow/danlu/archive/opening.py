@@ -65,7 +65,6 @@ def open_run(
         "seeds": {"experiment": experiment.seed},
     }
     provenance = _after(reading.read_json(folder / "provenance.json"), provenance)
-    folder.mkdir(parents=True, exist_ok=True)
     publish.text(folder / "experiment.yaml", experiments.dump(experiment))
     publish.text(folder / "provenance.json", as_json(provenance))
     if not (folder / "NOTES.md").exists():

@@ -56,7 +56,7 @@ def read_json(path: Path) -> Any:
     """A JSON file of a run, None where it is not there. Raises DanluError where it is damaged."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except ValueError as error:
         raise DanluError(f"{path}: damaged: {error}; restore it from a copy") from error

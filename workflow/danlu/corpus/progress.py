@@ -30,5 +30,5 @@ def follow(
         if time.monotonic() - told > SECONDS:
             told = time.monotonic()
             of = f" of {total:,}" if total else ""
-            print(f"danlu: {what}: {number:,}{of} documents", file=sys.stderr, flush=True)
-    print(f"danlu: {what}: {number:,} documents, done", file=sys.stderr, flush=True)
+            print(f"{what}: {number:,}{of} documents", file=sys.stderr, flush=True)
+    print(f"{what}: {number:,} documents, done", file=sys.stderr, flush=True)

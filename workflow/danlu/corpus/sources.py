@@ -17,6 +17,12 @@ def kind(name: str) -> str | None:
     return next((kind for kind in KINDS if name.lower().endswith(kind)), None)
 
 
+def check(data: Path) -> None:
+    """Raise DanluError where `text_files` would; data that are still to be brought are right."""
+    if digests.any_there(data):
+        text_files(data)
+
+
 def text_files(data: Path) -> dict[str, Path]:
     """The files to be read, by their path below `data`, sorted.
 

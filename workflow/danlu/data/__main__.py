@@ -17,7 +17,7 @@ def bring(lock: Path, dvc: Path, data: Path, out: Path) -> None:
     wanted = dvcfile.read(dvc)
     if wanted.out.resolve() != data.resolve():
         raise DanluError(f"{dvc}: versions {wanted.out}; expected {data}, as `data` is configured")
-    if not data.exists() or (data.is_dir() and not digests.files(data)):
+    if not digests.any_there(data):
         obtain(wanted, lock)
     verified.write(out, wanted.md5, data, check(wanted, lock))
 

@@ -29,6 +29,11 @@ def files(data: Path) -> dict[str, Path]:
     return dict(sorted(found.items()))
 
 
+def any_there(data: Path) -> bool:
+    """Whether there are data at `data`: a file, or a folder that is not empty."""
+    return data.exists() and bool(files(data))
+
+
 def file_md5(path: Path, progress: Callable[[int], object] | None = None) -> str:
     """The md5 of the file's bytes; progress is called with the bytes of each piece read."""
     digest = hashlib.md5(usedforsecurity=False)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from danlu import publish
+from danlu.errors import OWN
 from danlu.pretrain import events, finish, logs, state
 from danlu.pretrain.decide import Ending, Fail, Finish, Stop, decide
 from danlu.pretrain.inputs import Inputs
@@ -56,7 +57,7 @@ def _fail(train: Path, folder: Path, why: Fail, facts: dict[str, Any], ending: E
     say(why.reason)
     name, lines = _last_words(folder, ending)
     for line in lines:
-        say(f"  {name}: {line.removeprefix(logs.OWN)}")
+        say(f"  {name}: {line.removeprefix(OWN)}")
     say(f"logs: {folder}")
     return why.exit_code
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from danlu.errors import OWN
+
 SHOWN = 12
 """Lines shown at most."""
 
 _TAIL_BYTES = 256 * 1024
-OWN = "danlu: "
 _TRACEBACK = "Traceback (most recent call last):"
 # "RuntimeError: ..." or "package.SomeError: ...": where a traceback says what it was about.
 _ERROR = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit|Warning)\b.*")

@@ -9,6 +9,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+from danlu.errors import OWN
 from danlu.pretrain.tail import Speed
 
 EVERY = 30.0
@@ -21,9 +22,13 @@ def say(message: str) -> None:
     Where nobody can hear it any more (a closed terminal, a log's `tee` that was killed), the
     training that it tells of goes on all the same; events.jsonl has what matters.
     """
+    _write(*(f"{OWN}{line}" for line in message.splitlines()))
+
+
+def _write(*lines: str) -> None:
     with contextlib.suppress(OSError):
-        for line in message.splitlines():
-            tqdm.write(f"danlu: {line}", file=sys.stderr)
+        for line in lines:
+            tqdm.write(line, file=sys.stderr)
         sys.stderr.flush()
 
 
@@ -66,7 +71,7 @@ class Progress:
         last = row["step"] == self._total
         if now - self._said >= EVERY or last:
             self._said = now
-            say(f"step {row['step']}/{self._total}, {told}")
+            _write(f"step {row['step']}/{self._total}, {told}")
 
     def close(self) -> None:
         """Leave the bar as it stands."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,10 @@ from danlu.verbs import find_project, terminal
     type=click.Path(dir_okay=False, path_type=Path),
     help="Where the curves are drawn.  [default: build/compare/A--B.png]",
 )
-@click.option("--json", "as_json", is_flag=True, help="Write the comparison as JSON.")
-def command(a: str, b: str, picture: Path | None, as_json: bool) -> None:
-    """Compare the runs A and B: settings, data and code that differ, curves, metrics.
+@click.option("--all", "every", is_flag=True, help="List the metrics that are the same too.")
+@click.option("--json", "as_json", is_flag=True, help="Write the comparison as JSON, all metrics.")
+def command(a: str, b: str, picture: Path | None, every: bool, as_json: bool) -> None:
+    """Compare the runs A and B: settings, data, code and metrics that differ, and curves.
 
     A and B are dates, names of folders in runs/, names of experiments (the newest run of it),
     or paths. A warning says where more than one setting differs, because then no difference in
@@ -47,13 +49,13 @@ def command(a: str, b: str, picture: Path | None, as_json: bool) -> None:
     if as_json:
         terminal.show_json({**comparison.record(), "picture": drawn and str(drawn)})
     else:
-        print(render(comparison, drawn))
+        print(render(comparison, drawn, every))
     for warning in comparison.warnings:
         print(f"danlu: warning: {warning}", file=sys.stderr)
 
 
-def render(comparison: Any, drawn: Path | None) -> str:
-    """The comparison for a person."""
+def render(comparison: Any, drawn: Path | None, every: bool = False) -> str:
+    """The comparison for a person; every: with the metrics that are the same."""
     parts = [
         f"a  {comparison.a}\nb  {comparison.b}",
         _section("settings", ("setting", "a", "b"), comparison.settings, "no setting differs"),
@@ -63,12 +65,7 @@ def render(comparison: Any, drawn: Path | None) -> str:
             [(key, _brief(key, x), _brief(key, y)) for key, x, y in comparison.made_from],
             "the same data, code, packages and machine",
         ),
-        _section(
-            "metrics",
-            ("metric", "a", "b", "b - a"),
-            [(key, x, y, _difference(x, y)) for key, x, y in comparison.metrics],
-            "neither has any yet",
-        ),
+        _metrics(comparison.metrics, every),
     ]
     if comparison.common_steps:
         first = comparison.first_step
@@ -85,6 +82,16 @@ def _section(title: str, header: tuple, rows: Any, none: str) -> str:
     if not rows:
         return f"{title}: {none}"
     return f"{title}\n{terminal.table(header, rows)}"
+
+
+def _metrics(rows: Sequence[tuple[str, Any, Any]], every: bool) -> str:
+    shown = [(key, x, y, _difference(x, y)) for key, x, y in rows if every or x != y]
+    same = len(rows) - len(shown)
+    none = f"all {same} are the same" if same else "neither has any yet"
+    section = _section("metrics", ("metric", "a", "b", "b - a"), shown, none)
+    if shown and same:
+        section += f"\n{same} more {'is' if same == 1 else 'are'} the same; --all lists them too"
+    return section
 
 
 def _brief(key: str, value: Any) -> Any:

@@ -143,10 +143,12 @@ def _planned(target: str, npu: int) -> tuple:
 
 def _data() -> Finding:
     from danlu import data, experiments
+    from danlu.corpus import sources
 
     folder = Path(str(experiments.read_layer(Path("config/config.yaml")).values.get("data")))
     md5 = data.dvc_md5(f"{folder}.dvc")
     note = Path("build/data") / f"{md5}.json"
+    sources.check(folder)
     if not folder.exists():
         return Finding("data", "ok", f"{folder}/ is not there yet; the workflow brings it")
     if not note.is_file():

@@ -42,9 +42,10 @@ def command(experiment: str, target: str | None, npu: int | None, as_json: bool)
 def make_plan(name: str, target: str | None, npu: int | None) -> dict[str, Any]:
     """The plan of an experiment, from the current folder, a Danlu project.
 
-    Raises ConfigurationError with all faults of the experiment.
+    Raises DanluError with all faults of the experiment, or that of the data.
     """
     from danlu import estimate, experiments, selection
+    from danlu.corpus import sources
 
     file = Path("config/config.yaml")
     asked = {"experiments": [name], "target": target, "npu": npu}
@@ -58,6 +59,7 @@ def make_plan(name: str, target: str | None, npu: int | None) -> dict[str, Any]:
             faults.append(f"for the NPU machine: danlu plan {name} --target ascend --npu 8")
         raise DanluError("\n".join(faults)) from error
     chosen, planned = plan.selection, plan.runs[0]
+    sources.check(Path(chosen.data))
     e, keys = planned.experiment, planned.keys
     run, build = Path(chosen.runs, planned.run), Path(chosen.build)
     memory = estimate.memory(e)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from danlu import errors
 from danlu.errors import DanluError
 from danlu.verbs import find_project, terminal
 
@@ -59,7 +60,6 @@ def command(
     """
     from danlu.archive import reading
     from danlu.archive.rerun import Permissions, rerun
-    from danlu.cli import say_error
 
     try:
         project = find_project()
@@ -67,7 +67,7 @@ def command(
         permissions = Permissions(allow_different_environment, force)
         folder, verdict = rerun(original, project, project / "runs", permissions, profile)
     except DanluError as error:
-        say_error(error)
+        errors.say(str(error))
         if as_json:
             terminal.show_json({"same": None, "why": str(error)})
         context.exit(2)

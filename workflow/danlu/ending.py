@@ -1,0 +1,51 @@
+"""What a person reads last of a call of the workflow that did not finish."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from pathlib import Path
+
+from danlu.errors import OWN
+
+SHOWN = 16
+"""Lines of a log that are shown at most."""
+
+
+def last_words(log: Path) -> list[str]:
+    """How a rule's log ends: with lines of Danlu's own, at most SHOWN, else its last line.
+
+    An error that nobody expected ends in a traceback, whose last line says what it was. Empty
+    where there is no log, or nothing in it.
+    """
+    try:
+        text = log.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    lines = [line for line in text.splitlines() if line.strip()]
+    own = list(itertools.takewhile(lambda line: line.startswith(OWN), reversed(lines)))
+    return [line.removeprefix(OWN) for line in reversed(own[:SHOWN])] or lines[-1:]
+
+
+def told(jobs: Iterable[tuple[str, str]], stopped: bool) -> list[str]:
+    """What did not finish, how its log ends, and what to do, by line.
+
+    jobs: rule and log of each, "" where it has none. stopped: a person or the machine ended the call, and so perhaps
+    these jobs.
+    """
+    lines = []
+    how = "did not finish" if stopped else "failed"
+    for rule, log in jobs:
+        if words := last_words(Path(log)):
+            lines += [f"rule {rule} {how}; so ends {log}:", *(f"  {line}" for line in words)]
+        else:
+            lines.append(
+                f"rule {rule} {how}, and says nothing in {log or 'its log'}; Snakemake's lines are above"
+            )
+    if stopped:
+        lines.append("stopped; the same command goes on where this one was")
+    elif lines:
+        lines.append("mend that, then the same command again: what is finished is not made anew")
+    else:
+        lines.append("no rule failed, yet not all is made; Snakemake's lines above say why")
+    return lines
