@@ -17,7 +17,6 @@ from danlu.corpus.dedup.texts import BYTES, PLACES, RULES, Batch, rules
 from danlu.corpus.dedup.whole import TAIL, is_unspaced
 from danlu.corpus.dedup.words import U
 
-
 SMALL = 1 << 12
 """Values of which a table with four places each, so that few meet, stays in the cache."""
 
