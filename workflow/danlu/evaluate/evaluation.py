@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from danlu import experiments, publish
+from danlu import errors, experiments, publish
 from danlu.config import Experiment
 from danlu.errors import DanluError
 from danlu.evaluate import agreement, baselines, evalsets, figures, heldout
@@ -180,8 +179,7 @@ def _say_lossy(
     decoded = tokenizer.decode_batch(list(encoded), skip_special_tokens=False)
     lost = sum(text != document.text for text, document in zip(decoded, documents, strict=True))
     if lost:
-        print(
-            f"danlu: the ids of {lost} of {len(documents)} held-out documents do not give their "
-            "text back; bits per byte leave out what the tokenizer lost",
-            file=sys.stderr,
+        errors.say(
+            f"the ids of {lost} of {len(documents)} held-out documents do not give their "
+            "text back; bits per byte leave out what the tokenizer lost"
         )

@@ -15,6 +15,7 @@ import sys
 import traceback
 from pathlib import Path
 
+from danlu import errors
 from danlu.errors import DanluError
 from danlu.pretrain import events, signals
 from danlu.pretrain.decide import NONFINITE
@@ -89,8 +90,7 @@ def train(config: Path, run: Path) -> int:
 
 def say(message: str, status: int) -> int:
     """Print the message as lines that the supervisor shows, and pass the status on."""
-    for line in message.splitlines():
-        print(f"danlu: {line}", file=sys.stderr, flush=True)
+    errors.say(message)
     return status
 
 

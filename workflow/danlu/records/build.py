@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from danlu import publish
+from danlu import errors, publish
 from danlu.config import Packed
 from danlu.errors import DanluError
 from danlu.records import lengths, manifest, mindrecord, parity, workers
@@ -20,7 +20,7 @@ def build(
     tokenizer: Path,
     settings: Packed,
     out: Path,
-    say: Callable[[str], None] = parity.say_on_stderr,
+    say: Callable[[str], None] = errors.say,
 ) -> manifest.Manifest:
     """Encode the train split, pack it, and publish the folder `out`.
 

@@ -6,7 +6,6 @@ Compared on texts made to be difficult (always the same ones) and on documents o
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -105,7 +104,3 @@ def _chosen(name: str, count: int, refused: list[str]) -> str:
     if name == "tokenizers":
         why = "Hugging Face's own"
     return "; ".join([f"encoder: {name} ({why})", *refused])
-
-
-def say_on_stderr(line: str) -> None:
-    print(f"danlu: {line}", file=sys.stderr, flush=True)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
-from danlu import config, publish
+from danlu import config, errors, publish
 from danlu.errors import DanluError
 from danlu.tokenizer import compare, documents, ids, special
 
@@ -42,10 +41,9 @@ def build(corpus: Path, settings: Settings, out: Path) -> ids.Ids:
         publish.json_file(aside / "ids.json", found.model_dump(mode="json"))
         publish.json_file(aside / "stats.json", _stats(corpus, path, settings))
     if found.tokenizer_size < settings.vocab_size:
-        print(
-            f"danlu: the tokenizer has {found.tokenizer_size} tokens, model.vocab_size is "
-            f"{settings.vocab_size}: the ids above are never trained",
-            file=sys.stderr,
+        errors.say(
+            f"the tokenizer has {found.tokenizer_size} tokens, model.vocab_size is "
+            f"{settings.vocab_size}: the ids above are never trained"
         )
     return found
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from pathlib import Path
 
 from danlu import errors
@@ -30,10 +29,9 @@ def _publish(given: argparse.Namespace) -> None:
     if outcome.reason is None:
         print(f"{outcome.run}: in MLflow at {place.shown}")
     else:
-        print(
-            f"danlu: {outcome.run}: not all is in MLflow ({outcome.reason}); "
-            "send it with `danlu sync` when it answers",
-            file=sys.stderr,
+        errors.say(
+            f"{outcome.run}: not all is in MLflow ({outcome.reason}); "
+            "send it with `danlu sync` when it answers"
         )
 
 

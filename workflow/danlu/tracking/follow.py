@@ -5,10 +5,10 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
-import sys
 import threading
 from pathlib import Path
 
+from danlu import errors
 from danlu.tracking import curve, store
 from danlu.tracking.curve import Tail
 from danlu.tracking.delivery import lock, standing
@@ -64,12 +64,12 @@ class Follower:
             self._send(training)
         except Unreachable as error:
             if not self._failures:
-                say(f"{error}; training goes on, what is missing is sent when it answers")
+                errors.say(f"{error}; training goes on, what is missing is sent when it answers")
             self._sender = None
             self._failures += 1
             return min(INTERVAL * 2**self._failures, LONGEST)
         if self._failures:
-            say(f"{self._place.shown}: answers again")
+            errors.say(f"{self._place.shown}: answers again")
             self._failures = 0
         return INTERVAL
 
@@ -110,8 +110,3 @@ def follow(run: Path, place: Place) -> None:
             asked = parent.wait(pause) or asked
             seen += events.read()
         follower.send(training=False)
-
-
-def say(message: str) -> None:
-    """A line to the log of the supervisor."""
-    print(f"danlu: {message}", file=sys.stderr, flush=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from danlu import errors
 from danlu.verbs import find_project, terminal
 
 
@@ -51,7 +51,7 @@ def command(a: str, b: str, picture: Path | None, every: bool, as_json: bool) ->
     else:
         print(render(comparison, drawn, every))
     for warning in comparison.warnings:
-        print(f"danlu: warning: {warning}", file=sys.stderr)
+        errors.say(f"warning: {warning}")
 
 
 def render(comparison: Any, drawn: Path | None, every: bool = False) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
+from danlu import errors
 from danlu.verbs import find_project, terminal
 
 MARKS = {"ok": "ok", "warning": "!", "broken": "BROKEN"}
@@ -43,7 +43,7 @@ def command(context: click.Context, target: str | None, npu: int | None, as_json
         print(terminal.table(("", "what", "found"), [_row(f) for f in findings]))
         for finding in findings:
             for line in finding.todo:
-                print(f"danlu: {finding.what}: {line}", file=sys.stderr)
+                errors.say(f"{finding.what}: {line}")
     if any(finding.state == "broken" for finding in findings):
         context.exit(1)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
@@ -79,10 +78,9 @@ def command(
         print(f"the rerun is {_short(folder)}")
     if not verdict.same:
         kept = project / ".danlu" / "rerun" / original.name
-        print(
-            f"danlu: its tree is kept for you to look at: {_short(kept)}; remove it with "
-            f"git worktree remove --force {_short(kept / 'tree')}",
-            file=sys.stderr,
+        errors.say(
+            f"its tree is kept for you to look at: {_short(kept)}; remove it with "
+            f"git worktree remove --force {_short(kept / 'tree')}"
         )
         context.exit(1)
 

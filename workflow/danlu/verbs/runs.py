@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 
 import click
 
-from danlu import runs
+from danlu import errors, runs
 from danlu.verbs import find_project, terminal
 
 HEADER = ("run", "status", "final loss", "bits/byte", "data", "commit", "rerun")
@@ -40,7 +39,7 @@ def command(as_json: bool) -> None:
     print(terminal.table(HEADER, [_cells(row) for row in rows]))
     for row in rows:
         if row.fault:
-            print(f"danlu: {row.fault}", file=sys.stderr)
+            errors.say(f"{row.fault}")
 
 
 def _cells(row) -> tuple:

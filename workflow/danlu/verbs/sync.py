@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 
 import click
 
+from danlu import errors
 from danlu.verbs import find_project, terminal
 
 
@@ -36,7 +36,7 @@ def command(context: click.Context, as_json: bool) -> None:
         print("all is in MLflow already")
     for outcome in outcomes:
         if outcome.reason is not None:
-            print(f"danlu: {outcome.run}: {outcome.reason}", file=sys.stderr)
+            errors.say(f"{outcome.run}: {outcome.reason}")
         elif not as_json:
             print(f"{outcome.run}: sent")
     if any(outcome.reason is not None for outcome in outcomes):
