@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from json.encoder import encode_basestring
 from typing import NamedTuple
 
 
@@ -29,13 +28,7 @@ class Rejected:
     reason: str
 
 
-def json_line(item: Document | Rejected) -> str:
-    """The item as a line of JSON, keys in the order of its fields, as json.dumps writes it."""
-    if isinstance(item, Rejected):
-        fields = {name: getattr(item, name) for name in item.__slots__}
-        return json.dumps(fields, ensure_ascii=False) + "\n"
-    quoted = encode_basestring  # four calls of it take a fifth of the time of json.dumps
-    return (
-        f'{{"id": {quoted(item.id)}, "text": {quoted(item.text)}, '
-        f'"lang": {quoted(item.lang)}, "source": {quoted(item.source)}}}\n'
-    )
+def json_line(rejected: Rejected) -> str:
+    """The line as a line of JSON. Documents are many, and written by a kernel (json_lines)."""
+    fields = {name: getattr(rejected, name) for name in rejected.__slots__}
+    return json.dumps(fields, ensure_ascii=False) + "\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow
@@ -115,6 +116,15 @@ def matched(runs: re.Pattern[str]) -> NDArray[np.bool_]:
     for found in runs.finditer(_all_characters()):
         members[found.start() : found.end()] = True
     return members
+
+
+def cased() -> Iterator[str]:
+    """Characters below SCRIPTS, all of those among them that a change of case changes."""
+    every = "".join(map(chr, range(SCRIPTS)))
+    for start in range(0, SCRIPTS, 256):
+        some = every[start : start + 256]
+        if not some == some.lower() == some.casefold():
+            yield from some
 
 
 class Kinds:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TextIO
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow
 
 from danlu import publish
-from danlu.corpus import dups, store
-from danlu.corpus.documents import Document, json_line
+from danlu.corpus import dups, json_lines, store
+from danlu.corpus.documents import Document
 from danlu.corpus.filters import Rules
 from danlu.corpus.progress import follow
 from danlu.corpus.settings import Settings
 from danlu.corpus.shards import Folder
-from danlu.corpus.split import is_heldout
+from danlu.corpus.split import heldout
 from danlu.corpus.tally import SIDES, Sifted
 from danlu.corpus.texts import listed
 
@@ -32,9 +32,7 @@ def sift_shard(settings: Settings, shard: int, first: int, folder: Folder) -> No
     with contextlib.ExitStack() as stack:
         sides = {
             side: stack.enter_context(
-                stack.enter_context(publish.file(folder.side(side, shard))).open(
-                    "w", encoding="utf-8"
-                )
+                stack.enter_context(publish.file(folder.side(side, shard))).open("wb")
             )
             for side in SIDES
         }
@@ -51,32 +49,24 @@ def _sift(
     copies: dict[int, dups.Copy],
     rules: Rules,
     settings: Settings,
-    sides: dict[str, TextIO],
+    sides: dict[str, BinaryIO],
     sifted: Sifted,
 ) -> None:
-    columns = (listed(batch.column(name)) for name in Document._fields)
-    sizes = store.sizes(batch.column("text"))
-    controls = batch.column("controls").to_numpy()
-    passing = rules.pass_basic(batch.column("text"), controls).tolist()
-    kept, heldout, lines = [], [], {side: [] for side in SIDES}
-    for place, (document, dropped, passes) in enumerate(
-        zip(map(Document, *columns), controls.tolist(), passing, strict=True)
-    ):
+    sizes, controls = store.sizes(batch.column("text")), batch.column("controls").to_numpy()
+    passes_basic, stays = rules.pass_for_sure(batch)
+    stays[[k for k in range(batch.num_rows) if first + k in copies]] = False
+    asked = np.flatnonzero(~stays)
+    columns = (listed(batch.column(name).take(pyarrow.array(asked))) for name in Document._fields)
+    for place, document in zip(asked.tolist(), map(Document, *columns), strict=True):
         if copy := copies.get(first + place):
             sifted.add_copy(document, int(sizes[place]), copy)
-        elif rule := rules.failed(document, dropped, passes):
+        elif rule := rules.failed(document, int(controls[place]), bool(passes_basic[place])):
             sifted.add_dropped(rule, document, int(sizes[place]))
         else:
-            held = is_heldout(document.text, settings.heldout_share, settings.seed)
-            lines["heldout" if held else "train"].append(json_line(document))
-            kept.append(place)
-            heldout.append(held)
-    for side, stream in sides.items():
-        stream.writelines(lines[side])
-    stays = batch.take(pyarrow.array(kept, pyarrow.int64()))
-    sifted.add_kept(
-        stays.column("lang"),
-        stays.column("source"),
-        sizes[kept] if kept else sizes[:0],
-        np.array(heldout, np.bool_),
-    )
+            stays[place] = True
+    rows = np.flatnonzero(stays)
+    held = heldout(batch.column("text"), rows, settings.heldout_share, settings.seed)
+    for side, chosen in (("train", rows[~held]), ("heldout", rows[held])):
+        sides[side].writelines(json_lines.lines(batch, chosen))
+    langs, sources = (batch.column(name).take(pyarrow.array(rows)) for name in ("lang", "source"))
+    sifted.add_kept(langs, sources, sizes[rows], held)

@@ -9,13 +9,19 @@ import pyarrow
 from numpy.typing import NDArray
 
 
-def buffers(texts: pyarrow.LargeStringArray) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """The bytes (uint8) and the offsets (int64 [n + 1]) of texts without a null; no copy."""
+def buffers(
+    texts: pyarrow.LargeStringArray | pyarrow.StringArray,
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """The bytes (uint8) and the offsets (int64 [n + 1]) of texts without a null.
+
+    No copy, but for the offsets of a column of `string`.
+    """
     _, offsets, data = texts.buffers()
     if not len(texts):
         return np.zeros(0, np.uint8), np.zeros(1, np.int64)
-    held = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
-    return np.frombuffer(data or b"", np.uint8), held
+    kind = np.int64 if pyarrow.types.is_large_string(texts.type) else np.int32
+    held = np.frombuffer(offsets, kind)[texts.offset : texts.offset + len(texts) + 1]
+    return np.frombuffer(data or b"", np.uint8), held.astype(np.int64, copy=False)
 
 
 def from_buffers(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> pyarrow.LargeStringArray:

@@ -123,6 +123,29 @@ def copy_plain(_typing: Any, array: Any, index: Any, out: Any, place: Any) -> An
 
 
 @intrinsic
+def copy_text(_typing: Any, array: Any, index: Any, out: Any, place: Any) -> Any:
+    """copy_text(bytes, i, out, k): which bytes a JSON string does not hold as they are in UTF-8.
+
+    Quotes, backslashes and control characters. out[k : k + 64] become these bytes, whatever
+    they are.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        value = _load(context, builder, signature.args[0], *arguments[:2])
+        to = _place(context, builder, signature.args[2], *arguments[2:])
+        builder.store(value, to).align = 1
+        found = builder.or_(
+            _between(builder, value, 0, 0x20),
+            builder.or_(
+                _between(builder, value, ord('"'), 1), _between(builder, value, ord("\\"), 1)
+            ),
+        )
+        return builder.bitcast(found, _BITS)
+
+    return types.uint64(array, types.int64, out, types.int64), generate
+
+
+@intrinsic
 def ones(_typing: Any, value: Any) -> Any:
     """ones(x): how many bits of a uint64 are 1."""
 

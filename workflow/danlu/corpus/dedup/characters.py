@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from danlu.corpus.kinds import SCRIPTS
+from danlu.corpus.kinds import cased
 from danlu.corpus.languages import LETTER, UNSPACED
 
 LIMIT = 0x40000
@@ -33,7 +33,8 @@ def table() -> npt.NDArray[np.uint32]:
     """uint32[LIMIT]: of each code point its folding and, as bits, what it is."""
     every = "".join(map(chr, range(LIMIT)))
     entries = np.arange(LIMIT, dtype=np.uint32)
-    entries[:SCRIPTS] = [ord(fold(character)) for character in every[:SCRIPTS]]
+    for character in cased():
+        entries[ord(character)] = ord(fold(character))
     for bit, pattern in (
         (WORD, re.compile(r"\w+")),
         (LETTERS, LETTER),

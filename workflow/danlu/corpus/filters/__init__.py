@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow
 from numpy.typing import NDArray
+from pyarrow import compute
 
 from danlu.config import Corpus
 from danlu.corpus.decontaminate import EvaluationSets
@@ -46,11 +47,23 @@ class Rules:
         self._by_language = {"en": settings.filter.english, "zh": settings.filter.chinese}
         self._evaluated = EvaluationSets(settings.decontaminate)
 
-    def pass_basic(
-        self, batch: pyarrow.LargeStringArray, controls: NDArray[np.int32]
-    ) -> NDArray[np.bool_]:
-        """For each of many texts, whether it passes the basic rules for sure."""
-        return vouched(batch, controls, self._settings)
+    def pass_for_sure(
+        self, batch: pyarrow.RecordBatch
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """For each cleaned document, whether it passes the basic rules for sure; whether all rules.
+
+        batch: of `store.SCHEMA`.
+        """
+        basic_ones = vouched(
+            batch.column("text"), batch.column("controls").to_numpy(), self._settings
+        )
+        if self._evaluated:
+            return basic_ones, np.zeros(len(basic_ones), np.bool_)
+        asked = pyarrow.array(
+            [lang for lang, sets in self._by_language.items() if sets], pyarrow.string()
+        )
+        more = compute.is_in(batch.column("lang"), asked).to_numpy(zero_copy_only=False)
+        return basic_ones, basic_ones & ~more
 
     def failed(self, document: Document, controls: int, passes_basic: bool = False) -> str | None:
         """The first of the rules that a cleaned document fails, or None.

@@ -17,7 +17,7 @@ from danlu.config import Filter
 from danlu.corpus import languages, texts
 from danlu.corpus.compiled import compiled
 from danlu.corpus.filters import basic
-from danlu.corpus.kinds import CODE_POINTS, SCRIPTS, Kinds, matched
+from danlu.corpus.kinds import CODE_POINTS, Kinds, cased, matched
 
 # What a character is to the n-grams: of a word, a blank, or other than in lower case.
 _WORD, _BLANK, _CASED = 1, 2, 4
@@ -132,8 +132,8 @@ def _kinds() -> Kinds:
 def _units() -> NDArray[np.uint8]:
     table = matched(re.compile(r"\w+")) * _WORD + matched(re.compile(r"\s+")) * _BLANK
     table = table.astype(np.uint8)
-    for character in map(chr, range(0x80, SCRIPTS)):
-        if character.lower() != character:
+    for character in cased():
+        if character > "\x7f" and character.lower() != character:
             table[ord(character)] |= _CASED
     return table
 
