@@ -53,9 +53,8 @@ def log_of_data(folder: Path) -> Path | None:
     return next(folder.glob("build/logs/data/*.log"), None)
 
 
-@pytest.mark.parametrize("profile", ["profiles/cpu", "cpu"])
-def test_of_a_rule_that_fails_the_last_lines_are_its_error_its_log_and_what_to_do(clone, profile):
-    done = clone.snakemake(profile=profile)
+def test_of_a_rule_that_fails_the_last_lines_are_its_error_its_log_and_what_to_do(clone):
+    done = clone.snakemake(profile="profiles/cpu")
     assert done.returncode == 1
     log = log_of_data(clone.folder)
     first, *error, todo = last_lines(done.stdout)
