@@ -186,19 +186,3 @@ def test_a_batch_of_another_size_is_refused_at_the_first_step(new_training, alon
     )
     assert training.train() == 1
     assert "step 1: trained on 4 rows; expected 8 (training.global_batch_size)" in training.said()
-
-
-def test_llama_trains_on_two_workers_too(new_training):
-    training = new_training(
-        {
-            "model.architecture": "llama",
-            "training.total_steps": 30,
-            "training.save_interval_steps": 15,
-        }
-    )
-    assert training.train() == 0, training.said()
-    curve = training.curve()
-    assert len(curve) == 30
-    assert curve[-1]["loss"] < curve[0]["loss"] - 0.2
-    assert training.events() == [("checkpoint", 15), ("checkpoint", 30), ("worker_done", 30)]
-    assert training.probe()["logits_0"].shape == (3, 512)

@@ -69,3 +69,19 @@ def test_tied_embeddings_and_recompute_train(new_training, alone, change):
     run = new_training(alone | change | {"training.total_steps": 30})
     assert run.train() == 0, run.said()
     assert run.curve()[-1]["loss"] < run.curve()[0]["loss"] - 0.2
+
+
+def test_llama_trains_on_two_workers_too(new_training):
+    training = new_training(
+        {
+            "model.architecture": "llama",
+            "training.total_steps": 30,
+            "training.save_interval_steps": 15,
+        }
+    )
+    assert training.train() == 0, training.said()
+    curve = training.curve()
+    assert len(curve) == 30
+    assert curve[-1]["loss"] < curve[0]["loss"] - 0.2
+    assert training.events() == [("checkpoint", 15), ("checkpoint", 30), ("worker_done", 30)]
+    assert training.probe()["logits_0"].shape == (3, 512)
