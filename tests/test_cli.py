@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -344,7 +345,20 @@ def test_what_eight_npus_would_run_is_planned_without_them(project):
     )
     assert told["devices"] == 8
     assert told["layout"] == {"data_parallel": 4, "model_parallel": 2, "pipeline_stage": 1}
-    assert "--target ascend --npu 8" in told["commands"][8]["command"]
+    opens = shlex.split(told["commands"][8]["command"])
+    opened = json.loads(opens[opens.index("--settings") + 1])
+    assert (opened["name"], opened["target"]) == ("ascend8-qwen3", "ascend")
+
+
+def test_an_evaluation_set_that_cannot_be_read_is_refused_before_anything_runs(project):
+    file = project / "config/experiments/baseline.yaml"
+    file.write_text("evaluation: {sets: [nowhere.jsonl]}\n")
+    refused = danlu("plan", "baseline")
+    assert refused.exit_code == 1
+    assert refused.stderr == (
+        "danlu: baseline: evaluation.sets: nowhere.jsonl cannot be read (No such file or "
+        "directory); expected the path of a JSONL file of prompts and references\n"
+    )
 
 
 def test_a_file_of_a_kind_that_is_not_read_is_refused_before_anything_runs(project):

@@ -161,29 +161,38 @@ def archive(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_by_hand_a_run_is_opened_by_name_and_again_from_its_own_archive(project):
+@pytest.fixture
+def told(project):
+    """The settings of the experiment `tiny` as the workflow tells them."""
+    return experiments.resolve("tiny", project / "config/config.yaml", "cpu").canonical()
+
+
+def test_by_hand_a_run_is_opened_by_its_settings_and_again(project, told):
     run = ("open", "--run", f"runs/{NAME.replace('test', 'tiny')}", "--data-md5", MD5)
-    first = archive(project, *run, "--experiment", "tiny", "--target", "cpu")
+    first = archive(project, *run, "--settings", told)
     assert (first.returncode, first.stderr) == (0, "")
     folder = project / "runs/2026-01-31-tiny"
     assert first.stdout.startswith("runs/2026-01-31-tiny: commit ")
-    again = archive(project, *run, "--resolved", str(folder / "experiment.yaml"))
+    assert experiments.read_resolved(folder / "experiment.yaml").canonical() == told
+    again = archive(project, *run, "--settings", told)
     assert again.returncode == 0
     assert json.loads((folder / "provenance.json").read_text())["history"] == []
 
 
-def test_by_hand_a_fault_is_a_line_and_exit_status_1(project):
+def test_by_hand_a_fault_is_a_line_and_exit_status_1(project, told):
     run = ("open", "--run", "runs/2026-01-31-tiny", "--data-md5", MD5)
-    done = archive(project, *run, "--experiment", "tyni")
+    done = archive(project, *run, "--settings", told.replace('"target":"cpu"', '"target":"gpu"'))
     assert done.returncode == 1
-    assert done.stderr == "danlu: config/experiments: experiments: found tyni; allowed: tiny\n"
+    assert (
+        done.stderr == "danlu: --settings: target: found 'gpu' (text); allowed: 'cpu' or 'ascend'\n"
+    )
     assert not (project / "runs").exists()
 
 
-def test_by_hand_a_run_where_no_folder_can_be_made_is_a_line_and_exit_status_1(project):
+def test_by_hand_a_run_where_no_folder_can_be_made_is_a_line_and_exit_status_1(project, told):
     (project / "runs").touch()
     run = ("open", "--run", "runs/2026-01-31-tiny", "--data-md5", MD5)
-    done = archive(project, *run, "--experiment", "tiny", "--target", "cpu")
+    done = archive(project, *run, "--settings", told)
     assert done.returncode == 1
     assert done.stderr == (
         "danlu: runs/2026-01-31-tiny/experiment.yaml: cannot be written: runs is no folder; mend "
@@ -191,9 +200,9 @@ def test_by_hand_a_run_where_no_folder_can_be_made_is_a_line_and_exit_status_1(p
     )
 
 
-def test_by_hand_what_is_not_archived_is_said(project):
+def test_by_hand_what_is_not_archived_is_said(project, told):
     (project / ".git").rename(project / "not-git")
     run = ("open", "--run", "runs/2026-01-31-tiny", "--data-md5", MD5)
-    done = archive(project, *run, "--experiment", "tiny")
+    done = archive(project, *run, "--settings", told)
     assert done.returncode == 0
     assert "no commit is archived (not a git repository)" in done.stderr

@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
+
+REPOSITORY = Path(__file__).parents[2]
 
 STARTED = """
 import sys, time
+print("danlu: begun", file=sys.stderr, flush=True)
+time.sleep(60)
+"""
+SAVES = """
+import signal, sys, time
+def save(number, frame):
+    time.sleep(1)
+    print("danlu: saved", file=sys.stderr, flush=True)
+    sys.exit(143)
+signal.signal(signal.SIGTERM, save)
 print("danlu: begun", file=sys.stderr, flush=True)
 time.sleep(60)
 """
@@ -76,9 +91,8 @@ def test_a_rule_that_leaves_no_log_is_told_all_the_same(clone, stage):
     assert todo.startswith("danlu: mend that, ")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_of_a_call_that_is_stopped_the_last_lines_say_so(clone, stage, number):
-    stage(STARTED)
+def begin(clone) -> tuple[subprocess.Popen, Path]:
+    """A call whose data stage is at work, and the log of that."""
     if log := log_of_data(clone.folder):
         log.unlink()
     process = subprocess.Popen(
@@ -90,10 +104,58 @@ def test_of_a_call_that_is_stopped_the_last_lines_say_so(clone, stage, number):
         text=True,
         start_new_session=True,
     )
+    while not ((log := log_of_data(clone.folder)) and log.read_text()):
+        assert process.poll() is None, process.communicate()[0]
+        time.sleep(0.1)
+    return process, log
+
+
+def test_of_a_rule_that_is_killed_the_last_lines_say_so(clone, stage):
+    stage(STARTED)
+    process, _ = begin(clone)
     try:
-        while not ((log := log_of_data(clone.folder)) and log.read_text()):
-            assert process.poll() is None, process.communicate()[0]
-            time.sleep(0.1)
+        (stage_,) = (
+            child
+            for child in psutil.Process(process.pid).children(recursive=True)
+            if child.cmdline()[1:3] == ["-m", "danlu.data"]
+        )
+        stage_.kill()
+        output = process.communicate(timeout=60)[0]
+    finally:
+        process.kill()
+    assert last_lines(output)[-2:] == [
+        "danlu: killed by signal 9: by hand, by a scheduler, or as memory ran out",
+        "danlu: the same command goes on where this one was",
+    ]
+
+
+def test_at_a_signal_to_all_the_last_words_of_the_training_are_heard(tmp_path):
+    """The shell command of the rule, with a stand-in for the training that ends as that does."""
+    rule = (REPOSITORY / "workflow/rules/pretrain.smk").read_text()
+    lines = re.findall(r'^        "(.*)"$', rule.partition("    shell:\n")[2], re.MULTILINE)
+    command = re.sub(r"\{(\w+\.)?(\w+):q\}", r"\2", "".join(lines))
+    (tmp_path / "python").write_text(f"#!{sys.executable}\n{SAVES}")
+    (tmp_path / "python").chmod(0o755)
+    process = subprocess.Popen(
+        ["bash", "-c", f"set -euo pipefail; {command}"],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout.readline() == "danlu: begun\n"
+    os.killpg(process.pid, signal.SIGTERM)
+    said = process.communicate(timeout=30)[0]
+    assert (process.returncode, said) == (143, "danlu: saved\n")
+    assert (tmp_path / "log").read_text() == "danlu: begun\ndanlu: saved\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_of_a_call_that_is_stopped_the_last_lines_say_so(clone, stage, number):
+    stage(STARTED)
+    process, log = begin(clone)
+    try:
         os.killpg(process.pid, number)
         output = process.communicate(timeout=60)[0]
     finally:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
 from danlu.errors import OWN
 
+KILLED = re.compile(r"exit status (?:137|-9)\b|SIGKILL")
+"""How Snakemake tells of it: as the shell says it, or as Python does."""
 SHOWN = 16
 """Lines of a log that are shown at most."""
 
@@ -27,11 +30,17 @@ def last_words(log: Path) -> list[str]:
     return [line.removeprefix(OWN) for line in reversed(own[:SHOWN])] or lines[-1:]
 
 
-def told(jobs: Iterable[tuple[str, str]], stopped: bool) -> list[str]:
+def was_killed(logs: Iterable[str]) -> bool:
+    """Whether a log of Snakemake's own tells of a command that signal 9 ended."""
+    files = [path for path in map(Path, logs) if path.is_file()]
+    return any(KILLED.search(path.read_text("utf-8", errors="replace")) for path in files)
+
+
+def told(jobs: Iterable[tuple[str, str]], stopped: bool, killed: bool = False) -> list[str]:
     """What did not finish, how its log ends, and what to do, by line.
 
-    jobs: rule and log of each, "" where it has none. stopped: a person or the machine ended the call, and so perhaps
-    these jobs.
+    jobs: rule and log of each, "" where it has none. stopped: a person or the machine ended the
+    call, and so perhaps these jobs. killed: one was ended by signal 9, and could not say so.
     """
     lines = []
     how = "did not finish" if stopped else "failed"
@@ -42,7 +51,10 @@ def told(jobs: Iterable[tuple[str, str]], stopped: bool) -> list[str]:
             lines.append(
                 f"rule {rule} {how}, and says nothing in {log or 'its log'}; Snakemake's lines are above"
             )
-    if stopped:
+    if killed and not stopped:
+        lines.append("killed by signal 9: by hand, by a scheduler, or as memory ran out")
+        lines.append("the same command goes on where this one was")
+    elif stopped:
         lines.append("stopped; the same command goes on where this one was")
     elif lines:
         lines.append("mend that, then the same command again: what is finished is not made anew")

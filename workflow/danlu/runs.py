@@ -97,6 +97,12 @@ def stage_keys(experiment: Experiment, data_md5: str) -> Keys:
     return Keys(corpus, tokenizer, records)
 
 
+def check_sets(experiment: Experiment) -> None:
+    """Raise RunError where a set that the model is to be evaluated on cannot be read."""
+    for file in experiment.evaluation.sets:
+        _content("evaluation.sets", file, "a JSONL file of prompts and references")
+
+
 def _content(key: str, file: str, expected: str) -> str:
     """The sha256 of a file that the experiment names under `key`."""
     try:

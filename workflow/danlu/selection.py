@@ -163,7 +163,9 @@ def read(config: Mapping[str, Any], file: Path) -> Selection:
         for each in words.own(error):
             key = str(each["loc"][0])
             if values[key] is None and key in LOWEST:
-                faults.append(f"{file}: {key}: missing; allowed: {words.allowed(each)}")
+                emptied = layer.values.get(key) is not None
+                source = "--config or --configfile" if emptied else str(file)
+                faults.append(f"{source}: {key}: missing; allowed: {words.allowed(each)}")
                 continue
             written = key in layer.values and layer.values[key] == config.get(key)
             source = layer.where((key,)) if written else "--config or --configfile"
@@ -217,6 +219,7 @@ def plan(selection: Selection, file: Path) -> Plan:
         try:
             experiment = experiments.resolve(name, file, selection.target, selection.npu)
             keys = runs.stage_keys(experiment, md5)
+            runs.check_sets(experiment)
             run = runs.place(experiment, md5, Path(selection.runs), selection.date)
             planned.append(Planned(run, experiment, keys))
         except ConfigurationError as error:

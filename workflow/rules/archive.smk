@@ -22,7 +22,7 @@ rule open:
     message:
         "Open the run {wildcards.run} to {wildcards.stage}"
     shell:
-        "python -m danlu.archive open --run {params.run:q} {params.told:q}"
+        "python -m danlu.archive open --run {params.run:q} --settings {params.told:q}"
         " --data {params.data:q} --data-md5 {params.data_md5} > {log:q} 2>&1"
 
 

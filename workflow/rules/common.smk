@@ -55,15 +55,20 @@ onstart:
 onerror:
     # Snakemake has lines of its own to say after this one, so ours wait for its end. What runs
     # still, at Ctrl-C, or ended by SIGTERM, was stopped and has not failed by itself.
+    # One that has made all that it makes has finished, though nobody waited for it.
     scheduler = workflow.scheduler
     jobs = {
         each
         for job in {*scheduler.failed, *scheduler.running}
         for each in (job if job.is_group() else [job])
+        if job in scheduler.failed
+        or not all(Path(file).exists() for file in each.output)
     }
     stopped = bool(scheduler.running or scheduler._user_kill)
     logs = sorted((job.rule.name, ", ".join(job.log)) for job in jobs)
-    atexit.register(errors.say, "\n".join(ending.told(logs, stopped)))
+    atexit.register(
+        errors.say, "\n".join(ending.told(logs, stopped, ending.was_killed(log)))
+    )
 
 
 wildcard_constraints:
@@ -180,14 +185,12 @@ def section(name):
     return lambda wildcards: getattr(experiment(wildcards), name).canonical()
 
 
-def opening(wildcards):
-    """How `open` is told the experiment: by its name, or as an archived file."""
-    if PLAN.selection.resolved is not None:
-        return ["--resolved", PLAN.selection.resolved]
-    npu = ["--npu", str(PLAN.selection.npu)] if PLAN.selection.npu else []
-    name = experiment(wildcards).name
-    target = PLAN.selection.target
-    return ["--config", str(CONFIG), "--experiment", name, "--target", target, *npu]
+def opening(wildcards, output):
+    """The experiment as this call has read it: its file may be edited meanwhile.
+
+    It asks for `output`, as in `told`: what is reason to open a run again, `opened_for` says.
+    """
+    return experiment(wildcards).canonical()
 
 
 def before_opening(wildcards):

@@ -25,6 +25,8 @@ rule pretrain:
         code=CODE["pretrain"],
     message:
         "Pretrain {wildcards.run}: workers={resources.workers}, npu={resources.npu}"
+    # At a signal to all processes of the call, shell and tee wait for what the training says as it
+    # saves and stops.
     shell:
-        "python -m danlu.pretrain --run {params.run:q} --records {params.records:q}"
-        " --tokenizer {params.tokenizer:q} 2>&1 | tee -i {log:q}"
+        "trap : TERM HUP; python -m danlu.pretrain --run {params.run:q} --records {params.records:q}"
+        " --tokenizer {params.tokenizer:q} 2>&1 | (trap '' INT TERM HUP; exec tee {log:q})"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from danlu import errors, experiments
 from danlu.archive import digests, opening
+from danlu.config import Experiment
 
 
 def main() -> int:
@@ -16,12 +17,7 @@ def main() -> int:
         sealed = digests.seal(arguments.run)
         print(f"{arguments.run}: {len(sealed['files'])} files, {len(sealed['tensors'])} tensors")
         return 0
-    if arguments.resolved:
-        experiment = experiments.read_resolved(arguments.resolved)
-    else:
-        experiment = experiments.resolve(
-            arguments.experiment, arguments.config, arguments.target, arguments.npu
-        )
+    experiment = experiments.read_settings(Experiment, arguments.settings)
     provenance = opening.open_run(
         arguments.run, experiment, arguments.data_md5, arguments.data, Path.cwd()
     )
@@ -48,12 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(dest="verb", required=True)
     opens = verbs.add_parser("open", help="write experiment.yaml, provenance.json, NOTES.md")
     opens.add_argument("--run", type=Path, required=True, help="runs/<date>-<name>")
-    which = opens.add_mutually_exclusive_group(required=True)
-    which.add_argument("--experiment", help="a file of config/experiments, without .yaml")
-    which.add_argument("--resolved", type=Path, help="an archived experiment.yaml")
-    opens.add_argument("--config", type=Path, default=Path("config/config.yaml"))
-    opens.add_argument("--target", choices=("cpu", "ascend"), default="cpu")
-    opens.add_argument("--npu", type=int, help="NPUs that the profile grants")
+    opens.add_argument("--settings", required=True, help="the resolved experiment, as JSON")
     opens.add_argument("--data-md5", required=True, help="of the data folder, from its .dvc")
     opens.add_argument("--data", default="data", help="the data folder")
     seals = verbs.add_parser("seal", help="write digests.json")

@@ -94,11 +94,11 @@ def make_plan(name: str, target: str | None, npu: int | None) -> dict[str, Any]:
         "keep_checkpoints": e.training.keep_checkpoints,
         "data_md5": plan.data_md5,
         "keys": {"corpus": keys.corpus, "tokenizer": keys.tokenizer, "records": keys.records},
-        "commands": commands(plan, run, build, chosen.npu),
+        "commands": commands(plan, run, build),
     }
 
 
-def commands(plan: Any, run: Path, build: Path, npu: int) -> list[dict[str, Any]]:
+def commands(plan: Any, run: Path, build: Path) -> list[dict[str, Any]]:
     """What the workflow runs, in order: stage, command, and whether its result is there.
 
     A step of the corpus stage that runs for each shard or range of bands is shown for the first;
@@ -113,8 +113,6 @@ def commands(plan: Any, run: Path, build: Path, npu: int) -> list[dict[str, Any]
         build / stage / getattr(keys, stage) for stage in ("corpus", "tokenizer", "records")
     )
     settings = {stage: ("--settings", runs.canonical(told[stage])) for stage in told}
-    granted = ("--npu", str(npu)) if npu else ()
-    asked = ("--config", "config/config.yaml", "--experiment", e.name, "--target", e.target)
     steps = _corpus_steps(plan.selection, settings["corpus"], build, keys.corpus)
     words = [
         ("data", checked, ("--lock", "envs/corpora.json", "--dvc", f"{data}.dvc", "--data", data,
@@ -125,7 +123,7 @@ def commands(plan: Any, run: Path, build: Path, npu: int) -> list[dict[str, Any]
         ("records", records / "manifest.json",
          ("--corpus", corpus, "--tokenizer", tokenizer, *settings["records"], "--out", records)),
         ("archive", run / "provenance.json",
-         ("open", "--run", run, *asked, *granted, "--data", data, "--data-md5", plan.data_md5)),
+         ("open", "--run", run, "--settings", e.canonical(), "--data", data, "--data-md5", plan.data_md5)),
         ("pretrain", run / "train/finished.json",
          ("--run", run, "--records", records, "--tokenizer", tokenizer)),
         ("weights", run / "weights/check.json", ("--run", run, "--tokenizer", tokenizer)),
