@@ -35,6 +35,7 @@ from pathlib import Path
 
 import psutil
 
+from danlu import cache as user_cache
 from danlu import experiments, publish
 from danlu.config import Packed
 from danlu.data import corpora
@@ -66,7 +67,7 @@ def main() -> None:
     if given.write:
         print(json.dumps(write_peer(given.write, given.seq_length)))
         return
-    kept = corpora.cache_folder() / "bench" / "records"
+    kept = user_cache.folder() / "bench" / "records"
     corpus, tokenizer = prepared(kept, given.megabytes, given.vocabulary)
     print(f"{given.megabytes} MB of text a corpus, a BPE tokenizer of {given.vocabulary:,} tokens")
     print(f"{'':28}{'Mtok/CPU-s':>11}{'MiB':>7}{'B/token':>9}  encoder")
