@@ -51,6 +51,16 @@ def test_what_was_stopped_is_not_told_as_failed():
     assert ending.told([], True) == ["stopped; the same command goes on where this one was"]
 
 
+def test_what_was_killed_has_nothing_to_be_mended():
+    assert ending.told([], False, killed=True) == [
+        "killed by signal 9: by hand, by a scheduler, or as memory ran out",
+        "the same command goes on where this one was",
+    ]
+    assert ending.told([], True, killed=True) == [
+        "stopped; the same command goes on where this one was"
+    ]
+
+
 def test_an_end_without_a_failed_rule_points_to_snakemakes_own_lines():
     assert ending.told([], False) == [
         "no rule failed, yet not all is made; Snakemake's lines above say why"

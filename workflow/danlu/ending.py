@@ -18,8 +18,9 @@ SHOWN = 16
 def last_words(log: Path) -> list[str]:
     """How a rule's log ends: with lines of Danlu's own, at most SHOWN, else its last line.
 
-    An error that nobody expected ends in a traceback, whose last line says what it was. Empty
-    where there is no log, or nothing in it.
+    Only those at the very end: above stand others, of what went well. (A worker's log, in which
+    the frameworks speak last, is read by danlu.pretrain.logs.) An error that nobody expected ends
+    in a traceback, whose last line says what it was. Empty where there is no log, or nothing in it.
     """
     try:
         text = log.read_text(encoding="utf-8", errors="replace")
@@ -51,11 +52,11 @@ def told(jobs: Iterable[tuple[str, str]], stopped: bool, killed: bool = False) -
             lines.append(
                 f"rule {rule} {how}, and says nothing in {log or 'its log'}; Snakemake's lines are above"
             )
-    if killed and not stopped:
+    if stopped:
+        lines.append("stopped; the same command goes on where this one was")
+    elif killed:
         lines.append("killed by signal 9: by hand, by a scheduler, or as memory ran out")
         lines.append("the same command goes on where this one was")
-    elif stopped:
-        lines.append("stopped; the same command goes on where this one was")
     elif lines:
         lines.append("mend that, then the same command again: what is finished is not made anew")
     else:

@@ -162,7 +162,8 @@ def string(data, i, out, p):
         if beyond | begun:
             odd, following = sequences(data, i, beyond, keep, begun)
             if odd:
-                # One by one from the first on, to one of four bytes, which is well too.
+                # One by one, from the first on or from the one that the last 64 bytes ended in, to one
+                # of four bytes, which is well too.
                 ahead = trailing_zeros(beyond) if not begun else -1 if data[i - 1] >= 0xC0 else -2
                 i += ahead
                 p += ahead
